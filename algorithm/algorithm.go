@@ -1,0 +1,120 @@
+package algorithm
+
+// Micros is an instant or a span in whole microseconds of the clock of the
+// store that decides.
+type Micros int64
+
+// MaxMicros bounds instants, periods and the time that the largest debt of a
+// limit may need to clear: 2^52 µs, which is 142 years, or as an instant the
+// year 2112. Twice this is still exact in a double.
+const MaxMicros Micros = 1 << 52
+
+// exactDouble is the first integer that a double cannot tell from its
+// successor. Products and sums of the everyday path stay below it.
+const exactDouble = 1 << 53
+
+// Family names what the words of a state mean. A state of one family says
+// nothing to another: a limit whose family changes begins anew. The letters
+// are part of the record format and never change their meaning.
+type Family byte
+
+// The families. Those without an implementation here keep their letter
+// reserved.
+const (
+	TokenBucketFamily   Family = 'b' // TokenBucket
+	FixedWindowFamily   Family = 'w' // FixedWindow
+	SlidingWindowFamily Family = 's' // reserved: two counters
+	SlidingLogFamily    Family = 'l' // reserved: weighted entries
+	LeakyBucketFamily   Family = 'q' // reserved: a queue
+	ConcurrencyFamily   Family = 'c' // reserved: slots
+)
+
+// State is what a store keeps for one key under one limit: four words whose
+// meaning is the algorithm's. The zero State means that nothing is known, which
+// every algorithm reads as a key that has never been charged.
+//
+//	token bucket   whole µs of the arrival time, rest in 1/N µs, N, P
+//	fixed window   start, end, count, 0
+type State [4]int64
+
+// Moment is when a step happens: the instant and, for algorithms that count in
+// windows, the window that the limit's own grid has at that instant. A token
+// bucket reads Now alone.
+type Moment struct {
+	Now        Micros // 1 ≤ Now < MaxMicros
+	Start, End Micros // Start ≤ Now < End; both 0 where the limit has no windows
+}
+
+// Verdict is what Judge found. A refused verdict with Never false passes after
+// RetryAfter without other traffic, and not one microsecond earlier.
+type Verdict struct {
+	Allowed    bool
+	Never      bool   // the cost is above the capacity: waiting does not help
+	RetryAfter Micros // 0 when allowed or never
+}
+
+// Receipt says what a charge took and under which numbers, so that it can be
+// given back. It is a plain value: a store keeps nothing about it, and whoever
+// holds it must hand it back once at most.
+type Receipt struct {
+	At      Micros   // the store's time of the charge; a window's start
+	Cost    int64    // the units charged, 0 when nothing was
+	Numbers [2]int64 // a bucket's N and P; a window's start and end
+}
+
+// Algorithm is a limit's numbers, ready to judge states. Implementations are
+// immutable. Costs handed in are ≥ 0; a cost above Capacity is never allowed
+// and never multiplied.
+type Algorithm interface {
+	// Family names the meaning of the states.
+	Family() Family
+
+	// Capacity is the largest cost that can pass at all.
+	Capacity() int64
+
+	// Overdraft is the most that Force may leave charged, at least Capacity.
+	Overdraft() int64
+
+	// Touch adopts a state written under other numbers, where the rules of a
+	// changed limit say that the first touch does. The result is to be kept
+	// even when the take is refused. On a state of the same numbers it is the
+	// identity.
+	Touch(s State, m Moment) State
+
+	// Judge says whether cost units would pass. It changes nothing.
+	Judge(s State, m Moment, cost int64) Verdict
+
+	// Charge takes cost units after Judge has allowed them at the same moment.
+	// A cost of 0 leaves the state as it is.
+	Charge(s State, m Moment, cost int64) (State, Receipt)
+
+	// Force charges up to cost units whether they pass or not, as far as the
+	// Overdraft reaches: a settlement of what has already been used. The
+	// receipt says how much was charged; the rest is forgiven.
+	Force(s State, m Moment, cost int64) (State, Receipt)
+
+	// Refund gives back up to units of what r charged, as far as they have not
+	// flowed back by themselves. Units above the receipt's cost, and receipts
+	// of other numbers or of another window, give nothing.
+	Refund(s State, m Moment, r Receipt, units int64) State
+
+	// Level says how many units would pass now (never negative) and how long
+	// it takes, without traffic, until nothing is charged any more.
+	Level(s State, m Moment) (remaining int64, reset Micros)
+
+	// Dead reports whether the state says no more than its absence would, now
+	// and at every later instant.
+	Dead(s State, now Micros) bool
+}
+
+// Step is the whole take of one limit: touch, judge and, when allowed, charge.
+// The state returned is to be kept in either case.
+func Step(a Algorithm, s State, m Moment, cost int64) (State, Verdict, Receipt) {
+	s = a.Touch(s, m)
+	v := a.Judge(s, m, cost)
+	if !v.Allowed {
+		return s, v, Receipt{}
+	}
+	s, r := a.Charge(s, m, cost)
+	return s, v, r
+}
