@@ -1,0 +1,36 @@
+// Package weir limits how fast, how often and how many at once: exact, all or
+// nothing, bounded.
+//
+// A [Limit] is a name and a text such as `5/s burst 5` or `1000/day
+// fixed-window`. A [Store] keeps what has been used: memstore in this process,
+// others in a shared server. A [Limiter] joins the two:
+//
+//	store, err := memstore.New(memstore.Config{})
+//	...
+//	limiter, err := weir.New(store, weir.MustLimit("jobs", "5/s burst 5"))
+//	...
+//	ok, err := limiter.Allow(ctx, weir.Text("user", id))
+//
+// One decision has many verbs: Allow, Take, Peek and TakeAll are views of one
+// call of [Store].Take, and [Outcome] tells what it found: which limit decided,
+// what is left, exactly when to come back, at what instant it was decided and
+// in which [Mode].
+//
+// Package httplimit puts the same in front of an [net/http.Handler]; a rules
+// engine stands behind the same [Decider]. Who writes a store of their own runs
+// storetest on it.
+//
+// # Exactness
+//
+// Time is whole microseconds of the clock of the store that decides. All
+// arithmetic is in integers. A refusal's RetryAfter is exact: wait that long
+// with no other traffic and the same cost passes; one microsecond less and it
+// does not.
+//
+// # Errors
+//
+// Impossible limits are refused when they are built, by [*FieldError], which
+// matches [ErrInvalid]. A decision that could not be made is [ErrNotApplied]
+// (nothing was charged), [ErrUnknown] (charged at most once) or a
+// [*StateError]. Nothing in this package panics but the Must functions.
+package weir

@@ -1,0 +1,60 @@
+package weir
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weirhq/weir/algorithm"
+)
+
+// FieldError refuses one field of a limit, a take or a configuration: which,
+// what it held, why that cannot be, and what to write instead. It matches
+// [ErrInvalid].
+type FieldError = algorithm.FieldError
+
+// The errors to test for with [errors.Is].
+var (
+	// ErrInvalid matches every refusal of a value that can never be right.
+	ErrInvalid = algorithm.ErrInvalid
+
+	// ErrUnsupported means that the limit or the verb exists, but not in this
+	// version or not in this store.
+	ErrUnsupported = errors.New("weir: not supported")
+
+	// ErrNotApplied means that nothing was charged. Trying again is safe.
+	ErrNotApplied = errors.New("weir: not applied")
+
+	// ErrUnknown means that the store may have charged, at most once, and
+	// could not say so. It is never refunded and not tried again by itself.
+	ErrUnknown = errors.New("weir: outcome unknown")
+
+	// ErrStale means that the Edges of a calendar window do not contain the
+	// store's time. Nothing was charged; Stamp.Now says which time that was.
+	// Decide asks once more with fresh edges, so that callers of a Limiter
+	// never see it.
+	ErrStale = fmt.Errorf("%w: the calendar's edges do not contain the store's time", ErrNotApplied)
+
+	// ErrClosed means that the store has been closed.
+	ErrClosed = fmt.Errorf("%w: the store is closed", ErrNotApplied)
+)
+
+// StateError says that the state of one key cannot be read. Nothing was
+// charged; Reset of that limit and key heals it.
+type StateError struct {
+	Limit string // the limit's name
+	Take  int    // the index of the take that met it
+	Err   error  // what is wrong with the state
+}
+
+// Error names the limit and the cure, never the key.
+func (e *StateError) Error() string {
+	return fmt.Sprintf("weir: state of limit %s: %v; Reset heals it", e.Limit, e.Err)
+}
+
+// Unwrap gives the cause and [ErrNotApplied].
+func (e *StateError) Unwrap() []error { return []error{e.Err, ErrNotApplied} }
+
+// invalid builds a FieldError that came without a text.
+func invalid(field string, value any, problem, remedy string) *FieldError {
+	return &FieldError{Field: field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1}
+}

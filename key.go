@@ -1,0 +1,135 @@
+package weir
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+)
+
+// Key is 128 bits that stand for a caller: a hash of typed parts, so that a
+// store never sees a caller's text and every key is of one size.
+type Key [16]byte
+
+// Part is one typed part of a key. Parts of different kinds, and lists of parts
+// that are cut differently, never make the same key. The zero Part is an empty
+// text of an empty kind.
+type Part struct {
+	kind  string
+	value string
+	net   netip.Prefix
+}
+
+// Addr makes a part of a single address. An IPv4-mapped address is IPv4, and a
+// zone is dropped.
+func Addr(a netip.Addr) Part {
+	a = a.Unmap().WithZone("")
+	return Part{kind: "ip", net: netip.PrefixFrom(a, a.BitLen())}
+}
+
+// Net makes a part of a network: all its addresses are one caller. The bits
+// behind the prefix do not count.
+func Net(p netip.Prefix) Part {
+	a := p.Addr()
+	if a.Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+	}
+	return Part{kind: "ip", net: p.Masked()}
+}
+
+// Text makes a part of a kind (`user`, `header:X-Api-Key`, `jwt:sub`) and a
+// value. Bytes count as they are: no case is folded, no invalid UTF-8 replaced.
+func Text(kind, value string) Part { return Part{kind: kind, value: value} }
+
+// Kind is "ip" or what Text was told. It is safe to log; the value is not.
+func (p Part) Kind() string { return p.kind }
+
+// The first byte of an encoded part.
+const (
+	textPart = 1
+	netPart  = 2
+)
+
+// appendPart writes a part so that it says itself where it ends; a list of
+// parts is their concatenation, and two different lists never give the same
+// bytes. An address is its family's length, its prefix length and its bytes; a
+// text is its kind and value, each behind its length.
+func appendPart(b []byte, p Part) []byte {
+	if p.net.IsValid() {
+		a := p.net.Addr()
+		b = append(b, netPart, byte(a.BitLen()), byte(p.net.Bits()))
+		if a.Is4() {
+			v := a.As4()
+			return append(b, v[:]...)
+		}
+		v := a.As16()
+		return append(b, v[:]...)
+	}
+	b = append(b, textPart)
+	b = binary.AppendUvarint(b, uint64(len(p.kind)))
+	b = append(b, p.kind...)
+	b = binary.AppendUvarint(b, uint64(len(p.value)))
+	return append(b, p.value...)
+}
+
+// Keyer makes keys. Use the one of the store that will see them. The zero Keyer
+// hashes without a secret: it is good for tests only. Safe for concurrent use.
+type Keyer struct {
+	secret   []byte
+	low, hi  maphash.Seed
+	inMemory bool
+}
+
+// LocalKeyer makes keys for a store that lives and dies with this process: a
+// fast hash under a random seed, different in each.
+func LocalKeyer() Keyer {
+	return Keyer{low: maphash.MakeSeed(), hi: maphash.MakeSeed(), inMemory: true}
+}
+
+// NewKeyer makes keys for a shared store: the first 128 bits of SHA-256(secret
+// ‖ parts). Every replica needs the same secret, of at least 16 bytes.
+func NewKeyer(secret []byte) (Keyer, error) {
+	if len(secret) < 16 {
+		return Keyer{}, invalid("key secret", "", "shorter than 16 bytes", "make one with 32 random bytes")
+	}
+	return Keyer{secret: append([]byte(nil), secret...)}, nil
+}
+
+// keyBuffer holds the encoding of everyday keys without an allocation: a
+// secret and a few parts of a few dozen bytes.
+const keyBuffer = 192
+
+// Key hashes the parts, in their order, and gives the tag of the first one:
+// keys whose first part is the same have the same tag. No parts make the key of
+// everybody. It allocates only for parts of more than about 150 bytes.
+func (k Keyer) Key(parts ...Part) (Key, uint64) {
+	var buf [keyBuffer]byte
+	b := append(buf[:0], k.secret...)
+	first := 0
+	for i := range parts {
+		b = appendPart(b, parts[i])
+		if i == 0 {
+			first = len(b)
+		}
+	}
+	key := k.sum(b)
+	if len(parts) < 2 {
+		return key, tag(key)
+	}
+	return key, tag(k.sum(b[:first]))
+}
+
+func tag(k Key) uint64 { return binary.LittleEndian.Uint64(k[:8]) }
+
+// sum hashes an encoding that begins with the secret.
+func (k Keyer) sum(b []byte) Key {
+	var key Key
+	if !k.inMemory {
+		h := sha256.Sum256(b)
+		copy(key[:], h[:])
+		return key
+	}
+	binary.LittleEndian.PutUint64(key[:8], maphash.Bytes(k.low, b))
+	binary.LittleEndian.PutUint64(key[8:], maphash.Bytes(k.hi, b))
+	return key
+}

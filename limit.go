@@ -1,0 +1,192 @@
+package weir
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir/algorithm"
+)
+
+// Limit is a compiled limit under a name. The name is its identity: it alone
+// names the state, so that a limit whose numbers change keeps what its callers
+// have used. A Limit is immutable and safe for concurrent use; make it once and
+// share it.
+type Limit struct {
+	name, rule, slot string
+	text             string
+	spec             Spec
+	id               [16]byte
+	algorithm        algorithm.Algorithm    // nil for unlimited and deny
+	window           *algorithm.FixedWindow // nil for what does not count in windows
+	zone             *time.Location         // nil but for calendars
+	edges            atomic.Pointer[Edges]  // around the last time a store told
+}
+
+// NewLimit compiles a Spec under a name: `<rule>`, or `<rule>/<slot>` where a
+// rule has several limits. Rule and slot match [a-z0-9][a-z0-9._-]{0,31}.
+//
+// Whatever cannot be kept exactly is refused here, with the reason and the
+// remedy ([*FieldError]); an algorithm that this version does not have is
+// [ErrUnsupported].
+func NewLimit(name string, s Spec) (*Limit, error) {
+	l := &Limit{name: name, spec: s}
+	var slotted bool
+	l.rule, l.slot, slotted = strings.Cut(name, "/")
+	if !isName(l.rule) || slotted && !isName(l.slot) {
+		return nil, invalid("name", fmt.Sprintf("%q", name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", "")
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if err := l.compile(); err != nil {
+		return nil, err
+	}
+	l.text = s.String()
+	l.id = identity(l.algorithm, name)
+	return l, nil
+}
+
+// ParseLimit is ParseSpec and NewLimit in one.
+func ParseLimit(name, text string) (*Limit, error) {
+	s, err := ParseSpec(text)
+	if err != nil {
+		return nil, err
+	}
+	return NewLimit(name, s)
+}
+
+// MustLimit is ParseLimit for texts that stand in the program. It panics where
+// that gives an error.
+func MustLimit(name, text string) *Limit {
+	l, err := ParseLimit(name, text)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// isName reports whether s matches [a-z0-9][a-z0-9._-]{0,31}.
+func isName(s string) bool {
+	if s == "" || len(s) > 32 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// identity is what a store keys states by: family and name, hashed.
+func identity(a algorithm.Algorithm, name string) (id [16]byte) {
+	family := byte(0)
+	if a != nil {
+		family = byte(a.Family())
+	}
+	h := sha256.Sum256(append([]byte{family}, name...))
+	copy(id[:], h[:])
+	return id
+}
+
+// compile builds the algorithm.
+func (l *Limit) compile() (err error) {
+	s := l.spec
+	if s.Block != (Block{}) {
+		return fmt.Errorf("%w: block is not in this version", ErrUnsupported)
+	}
+	period := Micros(s.Period / time.Microsecond)
+	switch {
+	case s.Algorithm == Unlimited || s.Algorithm == Deny:
+		return nil
+	case s.Algorithm == TokenBucket:
+		burst := s.Burst
+		if burst == 0 {
+			burst = s.Count
+		}
+		l.algorithm, err = orNil(algorithm.NewTokenBucket(s.Count, period, burst, s.Overdraft))
+	case s.Algorithm == FixedWindow && s.Zone != "":
+		if l.zone, err = loadZone(s.Zone); err != nil {
+			return invalid("calendar", s.Zone, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC")
+		}
+		l.window, err = algorithm.NewCalendarWindow(s.Count, s.Overdraft)
+		l.algorithm = l.window
+	case s.Algorithm == FixedWindow:
+		l.window, err = algorithm.NewFixedWindow(s.Count, period, s.Overdraft)
+		l.algorithm = l.window
+	default:
+		return fmt.Errorf("%w: %s is not in this version", ErrUnsupported, s.Algorithm)
+	}
+	return err
+}
+
+// orNil keeps a nil pointer from becoming an interface that is not nil.
+func orNil(b *algorithm.TokenBucket, err error) (algorithm.Algorithm, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Name is the limit's identity, `<rule>` or `<rule>/<slot>`, as it stands in
+// headers, metrics, logs and store keys.
+func (l *Limit) Name() string { return l.name }
+
+// Rule is the part of the name before the slash, or all of it.
+func (l *Limit) Rule() string { return l.rule }
+
+// Slot is the part of the name behind the slash; "" where the rule has one
+// limit.
+func (l *Limit) Slot() string { return l.slot }
+
+// Spec is what the limit was built from.
+func (l *Limit) Spec() Spec { return l.spec }
+
+// String is the canonical text of the limit, without its name.
+func (l *Limit) String() string { return l.text }
+
+// ID is a hash of name and algorithm family: the part of a state's address
+// that stands for the limit. Two limits of the same name and family share
+// their states, whatever their numbers.
+func (l *Limit) ID() [16]byte { return l.id }
+
+// Algorithm judges the limit's states. It is nil for unlimited and deny, which
+// have none and never reach a store.
+func (l *Limit) Algorithm() algorithm.Algorithm { return l.algorithm }
+
+// Capacity is the largest cost that can pass at all: what Remaining counts down
+// from. It is 0 for unlimited and deny.
+func (l *Limit) Capacity() int64 {
+	if l.algorithm == nil {
+		return 0
+	}
+	return l.algorithm.Capacity()
+}
+
+// Moment places a store's time in the limit's windows, for the key of a take
+// and the edges it brought. It reports false where the limit is a calendar and
+// the edges do not contain now: the store answers ErrStale.
+func (l *Limit) Moment(now Micros, t *Take) (algorithm.Moment, bool) {
+	switch {
+	case l.window == nil:
+		return algorithm.Moment{Now: now}, true
+	case l.zone != nil:
+		return t.Edges.around(now)
+	}
+	return l.window.Moment(now, l.shift(t.Key))
+}
+
+// shift is where a key's windows begin, when they are spread.
+func (l *Limit) shift(k Key) Micros {
+	if !l.spec.Spread {
+		return 0
+	}
+	period := uint64(l.spec.Period / time.Microsecond)
+	return Micros(binary.LittleEndian.Uint64(k[8:]) % period)
+}

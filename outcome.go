@@ -1,0 +1,133 @@
+package weir
+
+import "math/bits"
+
+// Cause says what decided an outcome.
+type Cause uint8
+
+// The causes. A surface turns each into its own tongue: HTTP statuses, gRPC
+// codes.
+const (
+	ByLimits  Cause = iota // the limits of the takes
+	ByDeny                 // a limit of `deny`: refused, nothing charged
+	ByFault                // the store failed and the rule's choice was applied; Err says how
+	ByMissing              // the request lacks what its key is made of; Err says what
+	ByRequest              // the request cannot be judged as it stands (a cost that is no number); Err says why
+	ByNothing              // no limit applies: unlimited, exempt, unmatched, switched off
+)
+
+// Outcome is everything one decision found. The zero Outcome is refused and
+// empty. Reusing one for the next decision keeps its slices, so that nothing is
+// allocated. An Outcome is not safe for concurrent use.
+type Outcome struct {
+	Allowed bool
+	Cause   Cause
+
+	// Binding is the index of the take that decided: of a refusal, the refused
+	// limit with the longest wait (never before all); of an allowed call, the
+	// one with the least share of its capacity left. -1 when there is none.
+	Binding int
+
+	// RetryAfter is the longest wait among the refused limits, exact: without
+	// other traffic the same call passes then. 0 when allowed, or never.
+	RetryAfter Micros
+	Never      bool   // refused, and waiting does not help
+	Delay      Micros // hold the request this long before it goes on
+
+	Stamp     Stamp      // by which clock, and when
+	Takes     []Take     // what was asked
+	Decisions []Decision // what each was answered; same length after a decision
+	Err       error      // with the causes ByFault, ByMissing and ByRequest
+
+	spent bool // what was charged has been given back
+}
+
+// Reset empties the outcome and keeps its slices.
+func (o *Outcome) Reset() {
+	clear(o.Takes) // lets go of limits and edges
+	*o = Outcome{Binding: -1, Takes: o.Takes[:0], Decisions: o.Decisions[:0]}
+}
+
+// Limit is the limit that decided, nil when there is none.
+func (o *Outcome) Limit() *Limit {
+	if o.Binding < 0 || o.Binding >= len(o.Takes) {
+		return nil
+	}
+	return o.Takes[o.Binding].Limit
+}
+
+// Decision is the answer of the limit that decided; the zero Decision when
+// there is none.
+func (o *Outcome) Decision() Decision {
+	if o.Binding < 0 || o.Binding >= len(o.Decisions) {
+		return Decision{}
+	}
+	return o.Decisions[o.Binding]
+}
+
+// Mode is the one in which the deciding limit was decided. A store that failed
+// gives Open or Closed.
+func (o *Outcome) Mode() Mode {
+	switch {
+	case o.Cause != ByFault:
+		return o.Decision().Mode
+	case o.Allowed:
+		return Open
+	}
+	return Closed
+}
+
+// Pass makes the outcome one that no limit decided.
+func (o *Outcome) Pass() {
+	o.Reset()
+	o.Allowed, o.Cause = true, ByNothing
+}
+
+// Refuse makes the outcome a refusal for a cause other than the limits. What a
+// store may have said before is dropped.
+func (o *Outcome) Refuse(c Cause, err error) {
+	o.Reset()
+	o.Cause, o.Err = c, err
+}
+
+// Fail applies what a rule chose for a store that fails: Open lets pass,
+// everything else refuses.
+func (o *Outcome) Fail(choice Mode, err error) {
+	o.Refuse(ByFault, err)
+	o.Allowed = choice == Open
+}
+
+// conclude fills in what follows from the decisions.
+func (o *Outcome) conclude(allowed bool, s Stamp) {
+	o.Allowed, o.Cause, o.Stamp, o.Binding = allowed, ByLimits, s, -1
+	for i := range o.Takes {
+		if o.Takes[i].Join != All {
+			continue
+		}
+		o.Delay = max(o.Delay, o.Decisions[i].Delay)
+		if o.Decisions[i].Allowed == allowed && (o.Binding < 0 || o.tighter(i, o.Binding)) {
+			o.Binding = i
+		}
+	}
+	if !allowed {
+		d := o.Decision()
+		o.Never, o.RetryAfter = d.Never, d.RetryAfter
+	}
+}
+
+// tighter reports whether take i binds more than take j, both of them refused
+// or both allowed. The earlier one wins a tie.
+func (o *Outcome) tighter(i, j int) bool {
+	a, b := &o.Decisions[i], &o.Decisions[j]
+	if !o.Allowed {
+		return a.Never && !b.Never || a.Never == b.Never && a.RetryAfter > b.RetryAfter
+	}
+	return lessShare(a.Remaining, o.Takes[i].Limit.Capacity(), b.Remaining, o.Takes[j].Limit.Capacity())
+}
+
+// lessShare compares a/b < c/d without division.
+func lessShare(a, b, c, d int64) bool {
+	h1, l1 := bits.Mul64(uint64(a), uint64(d))
+	h2, l2 := bits.Mul64(uint64(c), uint64(b))
+	return h1 < h2 || h1 == h2 && l1 < l2
+}

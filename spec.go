@@ -1,0 +1,230 @@
+package weir
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Algorithm says how a limit counts.
+type Algorithm uint8
+
+// The algorithms, and the two words that need none. README's table gives each
+// one's bound.
+const (
+	TokenBucket   Algorithm = iota // a burst at once, refilled evenly
+	FixedWindow                    // a count per window of a grid
+	SlidingWindow                  // two counters, weighted; not in this version
+	SlidingLog                     // every charge remembered; not in this version
+	LeakyBucket                    // a queue that drains evenly; not in this version
+	Concurrency                    // so many at once; not in this version
+	Unlimited                      // no limit at all, and no cost
+	Deny                           // nothing passes, and nothing is charged
+)
+
+// word is the algorithm as a limit's text spells it.
+func (a Algorithm) word() string {
+	words := [...]string{"token-bucket", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket", "concurrent", "unlimited", "deny"}
+	if int(a) >= len(words) {
+		return "unknown"
+	}
+	return words[a]
+}
+
+// String is the field's word: token-bucket, fixed-window, …
+func (a Algorithm) String() string { return a.word() }
+
+// Spec is a limit as it is written, in a rules file or in Go: the two can say
+// the same. Its text form is read by [ParseSpec] and written by String. The
+// zero Spec is invalid, for its Count is 0.
+type Spec struct {
+	// Algorithm says how to count; the zero value is the token bucket.
+	Algorithm Algorithm
+
+	// Count is how many units each Period brings (of a concurrency limit: how
+	// many at once), 1 or more.
+	Count int64
+
+	// Period is a whole number of microseconds, from 1 µs to 142 years. It is
+	// 0 for a calendar month, and for limits that have none.
+	Period time.Duration
+
+	// Burst is how many units a token bucket holds; 0 means Count.
+	Burst int64
+
+	// Overdraft is the most debt in units that a settlement above its estimate
+	// may reach, at least the capacity; 0 means twice the capacity, or what
+	// can be accepted where that is less. Token bucket and fixed window only.
+	Overdraft int64
+
+	// Zone makes the windows calendar days, weeks (from Monday) or months of
+	// an IANA time zone such as Europe/Berlin. Fixed window only.
+	Zone string
+
+	// Month makes the windows calendar months. It needs a Zone and no Period.
+	Month bool
+
+	// Spread begins each key's windows at an instant of its own, so that not
+	// all callers return at the same edge. Windows without a Zone only.
+	Spread bool
+
+	// Wait is the longest that a leaky bucket holds a request; Queue is how
+	// many it holds at once, 0 meaning as many as Wait allows.
+	Wait  time.Duration
+	Queue int64
+
+	// Lease is how long a concurrency slot lasts without being renewed.
+	Lease time.Duration
+
+	// Block refuses everything for a time after a refusal.
+	Block Block
+}
+
+// Block is the penalty after a refusal: nothing more for For; each further
+// strike multiplies that by Factor, up to Max. Factor 0 means that it stays the
+// same. The zero Block is none.
+type Block struct {
+	For    time.Duration
+	Factor int64
+	Max    time.Duration
+}
+
+// The units beyond an hour that limits are written in.
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// Slot is the default name of the limit among the limits of one rule: its
+// period, such as 1s, 1m, 1d, 1mo, or "slots" for a concurrency limit.
+func (s Spec) Slot() string {
+	switch {
+	case s.Algorithm == Unlimited || s.Algorithm == Deny:
+		return s.Algorithm.word()
+	case s.Algorithm == Concurrency:
+		return "slots"
+	case s.Month:
+		return "1mo"
+	}
+	return formatDuration(s.Period)
+}
+
+// Validate refuses a Spec that no algorithm could keep, with every reason at
+// once. Numbers that are too large for exact arithmetic are found when the
+// limit is built.
+func (s Spec) Validate() error {
+	var errs []error
+	add := func(field string, value any, problem, remedy string) {
+		errs = append(errs, invalid(field, value, problem, remedy))
+	}
+	switch {
+	case s.Algorithm > Deny:
+		add("algorithm", uint8(s.Algorithm), "no such algorithm", "use one of the constants")
+	case s.Algorithm == Unlimited || s.Algorithm == Deny:
+		if s != (Spec{Algorithm: s.Algorithm}) {
+			add("limit", s.Algorithm, "it takes no numbers and no options", "")
+		}
+	default:
+		s.checkCount(add)
+		s.checkPeriod(add)
+		s.checkOptions(add)
+		s.checkCalendar(add)
+		s.checkBlock(add)
+	}
+	return errors.Join(errs...)
+}
+
+// complain collects one refusal.
+type complain func(field string, value any, problem, remedy string)
+
+func (s Spec) checkCount(add complain) {
+	if s.Count < 1 {
+		add("count", s.Count, "a limit admits at least 1", `write "deny" to refuse everything, "unlimited" to limit nothing`)
+	}
+}
+
+func (s Spec) checkPeriod(add complain) {
+	switch {
+	case s.Algorithm == Concurrency && (s.Period != 0 || s.Month):
+		add("period", s.Period, "a concurrency limit has none", "")
+	case s.Algorithm == Concurrency || s.Month && s.Period == 0:
+	case s.Month:
+		add("period", s.Period, "a calendar month has no other period", "leave one of the two out")
+	case s.Period < time.Microsecond:
+		add("period", s.Period, "a period lasts at least 1 µs", "")
+	case s.Period%time.Microsecond != 0:
+		add("period", s.Period, "time is whole microseconds", "")
+	}
+}
+
+// only refuses an option that another algorithm has.
+func (s Spec) only(add complain, set bool, field string, value any, algorithms ...Algorithm) {
+	if !set {
+		return
+	}
+	for _, a := range algorithms {
+		if s.Algorithm == a {
+			return
+		}
+	}
+	add(field, value, fmt.Sprintf("a %s limit has none", s.Algorithm), fmt.Sprintf("it goes with %s", algorithms[0]))
+}
+
+func (s Spec) checkOptions(add complain) {
+	s.only(add, s.Burst != 0, "burst", s.Burst, TokenBucket)
+	s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, FixedWindow)
+	s.only(add, s.Spread, "spread", "", FixedWindow, SlidingWindow, SlidingLog)
+	s.only(add, s.Wait != 0, "wait", s.Wait, LeakyBucket)
+	s.only(add, s.Queue != 0, "queue", s.Queue, LeakyBucket)
+	s.only(add, s.Lease != 0, "lease", s.Lease, Concurrency)
+	if s.Burst < 0 {
+		add("burst", s.Burst, "a bucket must hold at least 1 unit", "leave it out for a burst of the count")
+	}
+	if s.Overdraft < 0 {
+		add("overdraft", s.Overdraft, "a debt is not negative", "leave it out for twice the capacity")
+	}
+	if s.Queue < 0 {
+		add("queue", s.Queue, "a queue holds at least 1", "leave it out to bound it by wait alone")
+	}
+	checkSpan(add, "wait", s.Wait)
+	checkSpan(add, "lease", s.Lease)
+}
+
+// checkSpan refuses an optional duration that is negative or not whole
+// microseconds.
+func checkSpan(add complain, field string, d time.Duration) {
+	if d < 0 || d%time.Microsecond != 0 {
+		add(field, d, "it is a positive number of whole microseconds", "")
+	}
+}
+
+func (s Spec) checkCalendar(add complain) {
+	switch {
+	case s.Zone == "" && s.Month:
+		add("period", "month", "months differ in length", `add "calendar ZONE", or write "per 30d"`)
+	case s.Zone == "":
+	case s.Algorithm != FixedWindow:
+		add("calendar", s.Zone, "only windows have a calendar", "make it a fixed-window limit")
+	case s.Spread:
+		add("spread", "", "a calendar's edges are the same for everybody", "leave spread or calendar out")
+	case !s.Month && s.Period != day && s.Period != week:
+		add("calendar", s.Zone, "a calendar has days, weeks and months", "write /day, /week or /month")
+	}
+}
+
+func (s Spec) checkBlock(add complain) {
+	b := s.Block
+	if b == (Block{}) {
+		return
+	}
+	if b.For <= 0 || b.For%time.Microsecond != 0 {
+		add("block", b.For, "it is a positive number of whole microseconds", "")
+	}
+	switch {
+	case b.Factor == 0 && b.Max == 0:
+	case b.Factor < 2:
+		add("block factor", b.Factor, "it multiplies by at least 2", "leave it out for a block that stays the same")
+	case b.Max < b.For || b.Max%time.Microsecond != 0:
+		add("block max", b.Max, "it is whole microseconds, and no shorter than the first block", "")
+	}
+}
