@@ -1,0 +1,373 @@
+package memstore
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// place says where a cell's state stands.
+type place struct {
+	at     address
+	member *member
+	shard  *shard
+	slot   int32 // of an entry of its own, else -1
+
+	// For a key without an entry: the overflow cell that it shares or may have
+	// shared, -1 when it has none; and whether room was reserved for it.
+	shared   int
+	reserved bool
+}
+
+// call is one call at work: what it has locked and the states it is about. It
+// is pooled.
+type call struct {
+	store  *Store
+	shares *shares // as they stand for the whole call
+	now    weir.Micros
+	joins  uint8 // bits of the joins that occur
+
+	shards     [weir.MaxTakes]int
+	shardCount int
+	stripes    [weir.MaxTakes]int
+	stripeCnt  int
+
+	cells     [weir.MaxTakes]cell
+	cellCount int
+	cellOf    [weir.MaxTakes]uint8            // which cell a take names
+	at        [weir.MaxTakes]algorithm.Moment // when a take happens, in its limit's windows
+}
+
+var (
+	errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
+	errNoRoom  = fmt.Errorf("%w: no room for new keys", weir.ErrNotApplied)
+)
+
+// take runs a whole call: lock, resolve, read the clock, decide, commit.
+func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, error) {
+	c.reset()
+	for i := range takes {
+		c.addShard(c.store.shardOf(address{takes[i].Limit.ID(), takes[i].Key}))
+		c.joins |= 1 << takes[i].Join
+	}
+	c.lockShards()
+	defer c.unlock()
+	if c.store.closed.Load() {
+		return false, 0, weir.ErrClosed
+	}
+	for i := range takes {
+		t := &takes[i]
+		m := c.store.find(t.Limit.ID())
+		if m == nil {
+			m = c.store.add(t.Limit)
+		}
+		if m == nil {
+			return false, 0, errNoCells
+		}
+		c.shares = c.store.shares.Load()
+		c.name(i, address{t.Limit.ID(), t.Key}, m, t.Tag)
+	}
+	c.lockStripes()
+	if err := c.readClock(); err != nil {
+		return false, c.now, err
+	}
+	if err := c.open(takes); err != nil {
+		c.cancel()
+		return false, c.now, err
+	}
+	allowed := c.decide(takes, out)
+	c.commit()
+	return allowed, c.now, nil
+}
+
+// giveBack runs a whole call of returns.
+func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
+	c.reset()
+	for i := range returns {
+		c.addShard(c.store.shardOf(address{returns[i].Limit.ID(), returns[i].Key}))
+	}
+	c.lockShards()
+	defer c.unlock()
+	if c.store.closed.Load() {
+		return 0, weir.ErrClosed
+	}
+	for i := range returns {
+		r := &returns[i]
+		if m := c.store.find(r.Limit.ID()); m != nil {
+			c.shares = c.store.shares.Load()
+			c.name(i, address{r.Limit.ID(), r.Key}, m, r.Tag)
+			c.cells[c.cellOf[i]].algo = r.Limit.Algorithm()
+		} else {
+			c.cellOf[i] = none
+		}
+	}
+	c.lockStripes()
+	if err := c.readClock(); err != nil {
+		return c.now, err
+	}
+	for i := range c.cells[:c.cellCount] {
+		c.cells[i].find(c.now)
+	}
+	c.mergeShared()
+	for i := range returns {
+		if c.cellOf[i] == none {
+			continue
+		}
+		x := &c.cells[c.cellOf[i]]
+		x.state = x.algo.Refund(x.state, algorithm.Moment{Now: c.now}, returns[i].Receipt, returns[i].Units)
+	}
+	c.commit()
+	return c.now, nil
+}
+
+// none marks a return whose limit the store has never met.
+const none = weir.MaxTakes
+
+func (c *call) reset() {
+	clear(c.cells[:c.cellCount]) // lets go of limits
+	c.shardCount, c.stripeCnt, c.cellCount, c.joins, c.now = 0, 0, 0, 0, 0
+}
+
+// addShard notes a shard to lock, once.
+func (c *call) addShard(i int) {
+	if !slices.Contains(c.shards[:c.shardCount], i) {
+		c.shards[c.shardCount] = i
+		c.shardCount++
+	}
+}
+
+func (c *call) lockShards() {
+	slices.Sort(c.shards[:c.shardCount])
+	for _, i := range c.shards[:c.shardCount] {
+		c.store.shards[i].mu.Lock()
+	}
+}
+
+// lockStripes locks the overflow cells that the call may need, after the
+// shards and in ascending order.
+func (c *call) lockStripes() {
+	for i := range c.cells[:c.cellCount] {
+		p := &c.cells[i].place
+		if p.shared < 0 {
+			continue
+		}
+		if stripe := p.shared % cellStripes; !slices.Contains(c.stripes[:c.stripeCnt], stripe) {
+			c.stripes[c.stripeCnt] = stripe
+			c.stripeCnt++
+		}
+	}
+	slices.Sort(c.stripes[:c.stripeCnt])
+	for _, i := range c.stripes[:c.stripeCnt] {
+		c.store.stripes[i].mu.Lock()
+	}
+}
+
+func (c *call) unlock() {
+	for _, i := range c.stripes[:c.stripeCnt] {
+		c.store.stripes[i].mu.Unlock()
+	}
+	for _, i := range c.shards[:c.shardCount] {
+		c.store.shards[i].mu.Unlock()
+	}
+}
+
+// readClock reads the time once, under all locks; it is never below an earlier
+// reading of any of them.
+func (c *call) readClock() error {
+	now := c.store.now()
+	for _, i := range c.shards[:c.shardCount] {
+		now = max(now, c.store.shards[i].latest)
+	}
+	for _, i := range c.stripes[:c.stripeCnt] {
+		now = max(now, c.store.stripes[i].latest)
+	}
+	c.now = now
+	if now < 1 || now >= algorithm.MaxMicros {
+		return fmt.Errorf("%w: the clock reads %d µs, outside 1970 to 2112", weir.ErrNotApplied, now)
+	}
+	for _, i := range c.shards[:c.shardCount] {
+		c.store.shards[i].latest = now
+	}
+	for _, i := range c.stripes[:c.stripeCnt] {
+		c.store.stripes[i].latest = now
+	}
+	return nil
+}
+
+// name finds or makes the cell of take i. A key without an entry of its own may
+// share an overflow cell: that is looked at when the limit has any in use, or
+// when the shard may have no room.
+func (c *call) name(i int, at address, m *member, tag uint64) {
+	for j := range c.cells[:c.cellCount] {
+		if c.cells[j].place.at == at {
+			c.cellOf[i] = uint8(j)
+			return
+		}
+	}
+	sh := &c.store.shards[c.store.shardOf(at)]
+	p := place{at: at, member: m, shard: sh, slot: -1, shared: -1}
+	if slot, ok := sh.index[at]; ok {
+		p.slot = slot
+	} else if m.live.Load() > 0 || sh.crowded(m.rule, c.shares) {
+		p.shared = int(tag % uint64(len(m.cells)))
+	}
+	c.cells[c.cellCount].place = p
+	c.cellOf[i] = uint8(c.cellCount)
+	c.cellCount++
+}
+
+// find reads a cell's state where it stands. An overflow cell that is dead is
+// emptied.
+func (x *cell) find(now weir.Micros) {
+	p := &x.place
+	switch {
+	case p.slot >= 0:
+		x.was = p.shard.slots[p.slot].state
+	case p.shared >= 0:
+		x.was = p.member.cells[p.shared]
+		if p.member.limit.Dead(x.was, now) {
+			p.writeShared(x.was, algorithm.State{})
+			x.was = algorithm.State{}
+		}
+	}
+	x.state = x.was
+}
+
+// open reads the states, finds room for the keys that have none, and places
+// each take in its limit's windows.
+func (c *call) open(takes []weir.Take) error {
+	for _, i := range c.shards[:c.shardCount] {
+		c.store.shards[i].sweep(sweepStep, c.now, c.holds)
+	}
+	for i := range c.cells[:c.cellCount] {
+		x := &c.cells[i]
+		x.find(c.now)
+		if x.place.slot >= 0 {
+			continue
+		}
+		if err := c.place(x); err != nil {
+			return err
+		}
+	}
+	c.mergeShared()
+	for i := range takes {
+		t := takes[i]
+		if c.cells[c.cellOf[i]].place.inCell() {
+			t.Key = weir.Key{} // a shared cell has one grid for all its keys
+		}
+		var ok bool
+		if c.at[i], ok = t.Limit.Moment(c.now, &t); !ok {
+			return weir.ErrStale
+		}
+	}
+	return nil
+}
+
+// place reserves room for a key without an entry, or leaves it in its overflow
+// cell. A key that may have shared a cell goes on with that cell's state.
+func (c *call) place(x *cell) error {
+	p := &x.place
+	if x.state != (algorithm.State{}) {
+		x.mode = weir.Overflow
+	}
+	if !p.shard.hasRoom(p.member.rule, c.shares) {
+		p.shard.sweep(searchStep, c.now, c.holds)
+	}
+	if p.shard.hasRoom(p.member.rule, c.shares) {
+		p.shard.reserve(p.member)
+		p.reserved = true
+		return nil
+	}
+	switch c.store.onFull {
+	case Refuse:
+		return errNoRoom
+	case Admit:
+		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, weir.Open, -1
+	default:
+		x.mode = weir.Overflow
+		p.member.rule.overflow.Add(1)
+	}
+	return nil
+}
+
+// holds reports whether a slot is named by this call.
+func (c *call) holds(slot int32) bool {
+	for i := range c.cells[:c.cellCount] {
+		if c.cells[i].place.slot == slot {
+			return true
+		}
+	}
+	return false
+}
+
+// mergeShared joins keys that share one overflow cell, so that they are judged
+// with their summed cost.
+func (c *call) mergeShared() {
+	for i := range c.cells[:c.cellCount] {
+		for j := range i {
+			if c.cells[i].sharesWith(&c.cells[j]) {
+				for k := range c.cellOf {
+					if c.cellOf[k] == uint8(i) {
+						c.cellOf[k] = uint8(j)
+					}
+				}
+				break
+			}
+		}
+	}
+}
+
+// sharesWith reports whether two keys live in the same overflow cell.
+func (x *cell) sharesWith(y *cell) bool {
+	p, q := &x.place, &y.place
+	return p.inCell() && q.inCell() && p.member == q.member && p.shared == q.shared
+}
+
+// inCell reports that the key's state is an overflow cell.
+func (p *place) inCell() bool { return p.slot < 0 && !p.reserved && p.shared >= 0 }
+
+// commit writes the states back. A key for which room was reserved gets its
+// entry only when it was charged; until then its cell answers for it, unchanged.
+func (c *call) commit() {
+	for i := range c.cells[:c.cellCount] {
+		x := &c.cells[i]
+		p := &x.place
+		switch {
+		case p.slot >= 0 && x.state == (algorithm.State{}):
+			p.shard.remove(p.slot)
+		case p.slot >= 0:
+			p.shard.slots[p.slot].state = x.state
+		case p.reserved && x.charged:
+			p.shard.insert(p.at, p.member, x.state)
+		case p.reserved:
+			p.shard.release(p.member)
+		default:
+			p.writeShared(x.was, x.state)
+		}
+	}
+}
+
+// writeShared writes an overflow cell, and counts those in use.
+func (p *place) writeShared(was, state algorithm.State) {
+	if p.shared < 0 || was == state {
+		return
+	}
+	p.member.cells[p.shared] = state
+	switch empty := (algorithm.State{}); {
+	case was == empty:
+		p.member.live.Add(1)
+	case state == empty:
+		p.member.live.Add(-1)
+	}
+}
+
+// cancel takes reservations back.
+func (c *call) cancel() {
+	for i := range c.cells[:c.cellCount] {
+		if p := &c.cells[i].place; p.reserved {
+			p.shard.release(p.member)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package memstore
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// stepTolerance is how far the wall clock may run ahead before the store
+// follows it: small corrections are the clock's business, steps are ours.
+const stepTolerance = weir.Micros(time.Second / time.Microsecond)
+
+// clock is monotonic, and stays near the wall clock by stepping forward only: a
+// machine that slept, or whose clock was set ahead, is followed; one whose
+// clock was set back is not.
+type clock struct {
+	start time.Time     // with its monotonic reading
+	base  atomic.Int64  // wall time of start, in microseconds, as believed now
+	steps atomic.Uint64 // times the base was moved
+}
+
+func newClock() *clock {
+	c := &clock{start: time.Now()}
+	c.base.Store(c.start.UnixMicro())
+	return c
+}
+
+// now reads the clock. Concurrent readers may step it together; the furthest
+// step wins.
+func (c *clock) now() weir.Micros {
+	t := time.Now()
+	return c.read(int64(t.Sub(c.start)/time.Microsecond), t.UnixMicro())
+}
+
+// read turns the time since start and the wall clock's reading into the
+// store's time.
+func (c *clock) read(elapsed, wall int64) weir.Micros {
+	for {
+		base := c.base.Load()
+		if wall-(base+elapsed) <= int64(stepTolerance) {
+			return weir.Micros(base + elapsed)
+		}
+		if c.base.CompareAndSwap(base, wall-elapsed) {
+			c.steps.Add(1)
+		}
+	}
+}

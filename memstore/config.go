@@ -1,0 +1,109 @@
+package memstore
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weirhq/weir"
+)
+
+// OnFull says what happens to a key for which there is no room.
+type OnFull uint8
+
+// The choices for a full store.
+const (
+	Overflow OnFull = iota // it shares a cell of its limit with other such keys: limited more, never less
+	Refuse                 // the call is an error, weir.ErrNotApplied: the rule's choice for a failing store applies
+	Admit                  // it passes uncounted, in mode open
+)
+
+// Config sizes a store. The zero Config is a store of a million keys.
+type Config struct {
+	// MaxKeys is the most keys the store holds, overflow cells included: 64 or
+	// more; 0 means 1,000,000. An eighth of it is set apart for overflow cells.
+	// A key is one caller under one limit.
+	MaxKeys int
+
+	// OnFull says what happens to new keys when no room is left.
+	OnFull OnFull
+
+	// Reserved is how many keys are kept for a rule, by its name (the part of
+	// a limit's name before the slash); together at most half of MaxKeys. What
+	// is left of that half is shared equally by the rules that are not named.
+	Reserved map[string]int
+
+	// Now replaces the clock, for tests: microseconds since 1970, from 1 to
+	// weir's 2112. It is called under locks and must not call the store. nil
+	// means the machine's monotonic clock, anchored once at the wall clock and
+	// anchored again, forward only, when that has moved ahead by over a second.
+	Now func() weir.Micros
+}
+
+// The sizes of a store.
+const (
+	defaultKeys = 1_000_000
+	leastKeys   = 64      // room for a few limits with a cell each
+	mostKeys    = 1 << 30 // slots are numbered by int32
+
+	// mostShards bounds contention; keysPerShard keeps the shares of a small
+	// store from being cut to nothing.
+	mostShards   = 64
+	keysPerShard = 1024
+
+	// cellShare of MaxKeys is for overflow cells; a limit gets at most
+	// mostCells, so that one caller's invented names crowd one cell in 64.
+	cellShare = 8
+	mostCells = 64
+)
+
+// sizes are what follows from a Config.
+type sizes struct {
+	keys   int // for entries
+	shards int
+	cells  int // overflow cells of each limit
+	limits int // the most limits that have cells
+}
+
+// validate returns every error.
+func (c Config) validate() error {
+	var errs []error
+	add := func(field string, value any, problem, remedy string) {
+		errs = append(errs, &weir.FieldError{Field: "memstore " + field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1})
+	}
+	if c.MaxKeys != 0 && (c.MaxKeys < leastKeys || c.MaxKeys > mostKeys) {
+		add("MaxKeys", c.MaxKeys, "out of range", fmt.Sprintf("use %d to %d, or 0 for %d", leastKeys, mostKeys, defaultKeys))
+	}
+	if c.OnFull > Admit {
+		add("OnFull", c.OnFull, "no such choice", "use Overflow, Refuse or Admit")
+	}
+	total := 0
+	for rule, n := range c.Reserved {
+		if n < 0 || n > mostKeys {
+			add("Reserved "+rule, n, "out of range", "use 0 or more")
+			continue
+		}
+		total += n
+	}
+	if total > c.maxKeys()/2 {
+		add("Reserved", total, "more than half of MaxKeys is reserved", fmt.Sprintf("reserve at most %d together, or raise MaxKeys", c.maxKeys()/2))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) maxKeys() int {
+	if c.MaxKeys == 0 {
+		return defaultKeys
+	}
+	return c.MaxKeys
+}
+
+func (c Config) sizes() sizes {
+	budget := c.maxKeys() / cellShare
+	z := sizes{keys: c.maxKeys() - budget, shards: 1}
+	for z.shards < mostShards && z.keys/(z.shards*2) >= keysPerShard {
+		z.shards *= 2
+	}
+	z.cells = min(max(budget/mostCells, 1), mostCells)
+	z.limits = budget / z.cells
+	return z
+}

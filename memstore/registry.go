@@ -1,0 +1,158 @@
+package memstore
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// rule is what the limits of one rule have in common: a share of the room.
+type rule struct {
+	name     string
+	index    int // among the rules, for counting
+	limits   int // members that belong to it
+	overflow atomic.Uint64
+}
+
+// member is a limit that the store has met: its overflow cells, and how many
+// entries it has.
+type member struct {
+	limit   algorithm.Algorithm // some version of it: which one does not matter for being dead
+	rule    *rule
+	entries atomic.Int64
+	cells   []algorithm.State // each under the stripe of its index
+	live    atomic.Int64      // cells that are not empty
+}
+
+// shares is how many entries of each rule a shard keeps room for.
+type shares struct {
+	keys  []int // by rule index
+	total int
+}
+
+// registry knows the limits and rules. Readers take no lock; a limit is added
+// under mu, by a call that holds shards, and removed only by one that holds all
+// of them.
+type registry struct {
+	sizes    sizes
+	reserved map[string]int
+
+	mu      sync.Mutex
+	rules   []*rule // nil where an index is free
+	members atomic.Pointer[map[[16]byte]*member]
+	shares  atomic.Pointer[shares]
+}
+
+func newRegistry(c Config) *registry {
+	r := &registry{sizes: c.sizes(), reserved: maps.Clone(c.Reserved)}
+	r.members.Store(&map[[16]byte]*member{})
+	r.shares.Store(&shares{})
+	return r
+}
+
+// find gives a known limit.
+func (r *registry) find(id [16]byte) *member { return (*r.members.Load())[id] }
+
+// add makes a limit known. It gives nil when there are no cells left for it.
+func (r *registry) add(l *weir.Limit) *member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := *r.members.Load()
+	if m := old[l.ID()]; m != nil {
+		return m
+	}
+	if len(old) >= r.sizes.limits {
+		return nil
+	}
+	m := &member{limit: l.Algorithm(), rule: r.ruleNamed(l.Rule()), cells: make([]algorithm.State, r.sizes.cells)}
+	m.rule.limits++
+	r.share() // before the member can be found: whoever finds it finds its share
+	members := maps.Clone(old)
+	members[l.ID()] = m
+	r.members.Store(&members)
+	return m
+}
+
+// ruleNamed finds or makes a rule, in the first index that is free.
+func (r *registry) ruleNamed(name string) *rule {
+	free := len(r.rules)
+	for i, known := range r.rules {
+		switch {
+		case known == nil:
+			free = min(free, i)
+		case known.name == name:
+			return known
+		}
+	}
+	made := &rule{name: name, index: free}
+	if free == len(r.rules) {
+		r.rules = append(r.rules, nil)
+	}
+	r.rules[free] = made
+	return made
+}
+
+// prune forgets limits that hold nothing. The caller holds all shards and
+// stripes, so that nobody else has a member in hand.
+func (r *registry) prune(now weir.Micros) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	members := maps.Clone(*r.members.Load())
+	for id, m := range members {
+		if m.entries.Load() > 0 || m.overflows(now) {
+			continue
+		}
+		delete(members, id)
+		if m.rule.limits--; m.rule.limits == 0 {
+			r.rules[m.rule.index] = nil
+		}
+	}
+	r.members.Store(&members)
+	r.share()
+}
+
+// overflows reports whether any cell of the limit is in use, and empties the
+// cells when none is.
+func (m *member) overflows(now weir.Micros) bool {
+	for _, s := range m.cells {
+		if !m.limit.Dead(s, now) {
+			return true
+		}
+	}
+	m.live.Store(0)
+	clear(m.cells)
+	return false
+}
+
+// share divides the reserved half anew: named rules get what they are promised,
+// the others equal parts of the rest.
+func (r *registry) share() {
+	half := r.sizes.keys / 2
+	unnamed := 0
+	for _, known := range r.rules {
+		if known == nil {
+			continue
+		}
+		if n, ok := r.reserved[known.name]; ok {
+			half -= n
+		} else {
+			unnamed++
+		}
+	}
+	s := &shares{keys: make([]int, len(r.rules))}
+	for i, known := range r.rules {
+		if known == nil {
+			continue
+		}
+		n, ok := r.reserved[known.name]
+		if !ok {
+			n = max(0, half) / unnamed
+		}
+		s.keys[i] = n / r.sizes.shards
+		s.total += s.keys[i]
+	}
+	r.shares.Store(s)
+}

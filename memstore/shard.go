@@ -1,0 +1,133 @@
+package memstore
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// address finds a state: which limit, which key.
+type address struct {
+	limit [16]byte
+	key   weir.Key
+}
+
+// hash spreads addresses over shards. Both halves are hashes already.
+func (a address) hash() uint64 {
+	return binary.LittleEndian.Uint64(a.limit[:8]) ^ binary.LittleEndian.Uint64(a.key[8:])
+}
+
+// entry is one key's state of its own.
+type entry struct {
+	at    address
+	of    *member // nil while the slot is free
+	state algorithm.State
+}
+
+// shard is a part of the table under one lock.
+type shard struct {
+	mu      sync.Mutex
+	latest  weir.Micros // no reading is below this
+	slots   []entry
+	free    []int32           // slots that are empty
+	index   map[address]int32 // where an address stands
+	counts  []int             // entries and reservations, by rule
+	used    int               // their sum
+	cap     int
+	hand    int // where the sweep goes on
+	evicted uint64
+}
+
+// sweepStep is how many slots a call looks at in passing; searchStep how many
+// it looks at when it needs room. Together they bound what one call moves.
+const (
+	sweepStep  = 4
+	searchStep = 32
+)
+
+// sweep frees dead entries among the next n slots, but none of those that a
+// call holds.
+func (s *shard) sweep(n int, now weir.Micros, held func(slot int32) bool) {
+	for range min(n, len(s.slots)) {
+		s.hand++
+		if s.hand >= len(s.slots) {
+			s.hand = 0
+		}
+		e := &s.slots[s.hand]
+		if e.of != nil && e.of.limit.Dead(e.state, now) && !held(int32(s.hand)) {
+			s.remove(int32(s.hand))
+			s.evicted++
+		}
+	}
+}
+
+// remove frees a slot.
+func (s *shard) remove(slot int32) {
+	e := &s.slots[slot]
+	s.release(e.of)
+	e.of.entries.Add(-1)
+	delete(s.index, e.at)
+	*e = entry{}
+	s.free = append(s.free, slot)
+}
+
+// reserve counts one entry more for a rule.
+func (s *shard) reserve(m *member) {
+	for len(s.counts) <= m.rule.index {
+		s.counts = append(s.counts, 0)
+	}
+	s.counts[m.rule.index]++
+	s.used++
+}
+
+// release takes a reservation back.
+func (s *shard) release(m *member) {
+	s.counts[m.rule.index]--
+	s.used--
+}
+
+// insert fills a slot that has been reserved.
+func (s *shard) insert(at address, m *member, state algorithm.State) {
+	e := entry{at: at, of: m, state: state}
+	m.entries.Add(1)
+	if n := len(s.free); n > 0 {
+		slot := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.slots[slot] = e
+		s.index[at] = slot
+		return
+	}
+	s.slots = append(s.slots, e)
+	s.index[at] = int32(len(s.slots) - 1)
+}
+
+// crowded reports whether a call may find no room for a key of the rule: hasRoom
+// is certain, for every take of a call, where it says no.
+func (s *shard) crowded(r *rule, sh *shares) bool {
+	if s.used+weir.MaxTakes <= s.cap-sh.total {
+		return false
+	}
+	own := 0
+	if r.index < len(s.counts) {
+		own = s.counts[r.index]
+	}
+	return s.used+weir.MaxTakes > s.cap || own+weir.MaxTakes > sh.keys[r.index]
+}
+
+// hasRoom reports whether one more entry of the rule may be reserved: within
+// the rule's own share always, beyond it from what no rule has reserved.
+func (s *shard) hasRoom(r *rule, sh *shares) bool {
+	if s.used >= s.cap {
+		return false
+	}
+	if r.index >= len(s.counts) || s.counts[r.index] < sh.keys[r.index] || s.used < s.cap-sh.total {
+		return true
+	}
+	beyond := 0
+	for i, n := range s.counts {
+		beyond += max(0, n-sh.keys[i])
+	}
+	return beyond < s.cap-sh.total
+}

@@ -1,0 +1,195 @@
+package memstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+)
+
+// Store keeps states in this process. Make it with New. It is safe for
+// concurrent use; its methods never wait for anything but each other, so that
+// their contexts are not looked at.
+type Store struct {
+	*registry
+	onFull OnFull
+	keyer  weir.Keyer
+	clock  *clock // nil when Config.Now replaces it
+	now    func() weir.Micros
+	epoch  uint64
+	closed atomic.Bool
+
+	shards  []shard
+	stripes [cellStripes]stripe
+	calls   sync.Pool // *call, so that a take allocates nothing
+}
+
+// cellStripes is how many locks guard the overflow cells: enough that they do
+// not become the one lock of a full store, few enough to take together.
+const cellStripes = 16
+
+// stripe locks every cell whose index it divides.
+type stripe struct {
+	mu     sync.Mutex
+	latest weir.Micros // no reading is below this
+}
+
+var _ weir.Store = (*Store)(nil)
+
+// New makes an empty store. Errors name every field that cannot be.
+func New(c Config) (*Store, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	s := &Store{registry: newRegistry(c), onFull: c.OnFull, keyer: weir.LocalKeyer(), now: c.Now}
+	if s.now == nil {
+		s.clock = newClock()
+		s.now = s.clock.now
+	}
+	var epoch [8]byte
+	_, _ = rand.Read(epoch[:]) // never fails
+	s.epoch = binary.LittleEndian.Uint64(epoch[:])
+	s.shards = make([]shard, s.sizes.shards)
+	for i := range s.shards {
+		s.shards[i].index = make(map[address]int32)
+		s.shards[i].cap = s.sizes.keys / s.sizes.shards
+		if i < s.sizes.keys%s.sizes.shards {
+			s.shards[i].cap++
+		}
+	}
+	s.calls.New = func() any { return &call{store: s} }
+	return s, nil
+}
+
+// Keyer makes the keys of this store: a hash under a seed of this process.
+func (s *Store) Keyer() weir.Keyer { return s.keyer }
+
+// Close makes every later call answer [weir.ErrClosed]. The store has no
+// goroutine and holds nothing but memory.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// Take is [weir.Store].Take. The context is not looked at: nothing here waits.
+func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
+	if err := checkTakes(takes, out); err != nil {
+		return false, weir.Stamp{}, err
+	}
+	c, _ := s.calls.Get().(*call)
+	defer s.calls.Put(c)
+	allowed, now, err := c.take(takes, out)
+	if errors.Is(err, errNoCells) {
+		s.prune()
+		allowed, now, err = c.take(takes, out)
+	}
+	return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, err
+}
+
+// Return is [weir.Store].Return.
+func (s *Store) Return(_ context.Context, returns []weir.Return) (weir.Stamp, error) {
+	if err := checkReturns(returns); err != nil {
+		return weir.Stamp{}, err
+	}
+	c, _ := s.calls.Get().(*call)
+	defer s.calls.Put(c)
+	var now weir.Micros
+	for len(returns) > 0 {
+		n := min(len(returns), weir.MaxTakes)
+		var err error
+		if now, err = c.giveBack(returns[:n]); err != nil {
+			return weir.Stamp{Now: now, Epoch: s.epoch}, err
+		}
+		returns = returns[n:]
+	}
+	return weir.Stamp{Now: now, Epoch: s.epoch}, nil
+}
+
+// Reset is [weir.Store].Reset. A key that shares an overflow cell cannot be
+// separated from the others in it.
+func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
+	if s.closed.Load() {
+		return weir.ErrClosed
+	}
+	if l == nil || l.Algorithm() == nil {
+		return invalid("reset", "nil", "a limit that has no states", "")
+	}
+	at := address{l.ID(), k}
+	sh := &s.shards[s.shardOf(at)]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if slot, ok := sh.index[at]; ok {
+		sh.remove(slot)
+		return nil
+	}
+	if m := s.find(at.limit); m != nil && m.live.Load() > 0 {
+		return fmt.Errorf("%w: limit %s has keys that share cells for want of room, and this key may be one of them", weir.ErrNotApplied, l.Name())
+	}
+	return nil
+}
+
+func (s *Store) shardOf(at address) int { return int(at.hash() & uint64(len(s.shards)-1)) }
+
+// prune stops the world and forgets limits that hold nothing.
+func (s *Store) prune() {
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+		defer s.shards[i].mu.Unlock()
+	}
+	for i := range s.stripes {
+		s.stripes[i].mu.Lock()
+		defer s.stripes[i].mu.Unlock()
+	}
+	now := s.now()
+	for i := range s.shards {
+		now = max(now, s.shards[i].latest)
+	}
+	for i := range s.shards {
+		s.shards[i].latest = now
+		s.shards[i].sweep(len(s.shards[i].slots), now, func(int32) bool { return false })
+	}
+	s.registry.prune(now)
+}
+
+// Stats is what a store can tell of itself. Counters only rise.
+type Stats struct {
+	Keys       int                  // entries held, dead ones included that no sweep has met yet
+	MaxKeys    int                  // the most entries there can be; overflow cells come on top
+	Evicted    uint64               // dead entries removed
+	ClockSteps uint64               // times the clock was moved forward after the wall clock
+	Rules      map[string]RuleStats // by rule name
+}
+
+// RuleStats is one rule's part of [Stats].
+type RuleStats struct {
+	Keys     int    // entries held
+	Overflow uint64 // decisions made on a shared cell
+}
+
+// Stats counts. It locks one shard after the other, so that the sums are not of
+// one instant.
+func (s *Store) Stats() Stats {
+	st := Stats{MaxKeys: s.sizes.keys, Rules: map[string]RuleStats{}}
+	if s.clock != nil {
+		st.ClockSteps = s.clock.steps.Load()
+	}
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		st.Keys += len(sh.index)
+		st.Evicted += sh.evicted
+		sh.mu.Unlock()
+	}
+	for _, m := range *s.members.Load() {
+		r := st.Rules[m.rule.name]
+		r.Keys += int(m.entries.Load())
+		r.Overflow = m.rule.overflow.Load()
+		st.Rules[m.rule.name] = r
+	}
+	return st
+}
