@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# test.sh [short|long] runs every suite, in the size of its tier, and goes on
+# after a failure, so that one run shows all. The tests come last: what ends the
+# output is what go test says of each package.
+#
+# The tests run with the race detector, all but those named TestFlood… and
+# TestProcess…: a flood is about size, and a process is a binary of its own.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+without_race='^Test(Flood|Process)'
+case ${1:-short} in
+short)
+	fuzztime=5s
+	test=(go test -timeout 10m)
+	;;
+long)
+	fuzztime=60s
+	test=(go test -timeout 60m -count=1 -v)
+	export WEIR_LONG=1
+	;;
+*)
+	echo "usage: test.sh [short|long]" >&2
+	exit 2
+	;;
+esac
+
+failed=()
+step() { # step NAME COMMAND...
+	printf '\n== %s, at %d:%02d\n' "$1" $((SECONDS / 60)) $((SECONDS % 60))
+	"${@:2}" || failed+=("$1")
+}
+
+benchmarks() { # each once, so that none rots
+	local packages
+	packages=$(scripts/suites.sh '^Benchmark' | cut -d ' ' -f 1 | sort -u) || return
+	[ -n "$packages" ] || { echo "none"; return; }
+	xargs go test -run='^$' -bench=. -benchtime=1x <<<"$packages"
+}
+
+floods() {
+	local packages
+	packages=$(scripts/suites.sh "$without_race" | cut -d ' ' -f 1 | sort -u) || return
+	[ -n "$packages" ] || { echo "none"; return; }
+	xargs "${test[@]}" -run "$without_race" <<<"$packages"
+}
+
+step lint "${MAKE:-make}" lint
+step build "${MAKE:-make}" build
+step benchmarks benchmarks
+step fuzz scripts/fuzz.sh "$fuzztime"
+step 'floods and processes' floods
+step tests "${test[@]}" -race -skip "$without_race" work
+
+[ "${#failed[@]}" -eq 0 ] || {
+	printf -v list ', %s' "${failed[@]}"
+	printf '\nFAIL: %s\n' "${list:2}" >&2
+	exit 1
+}
