@@ -1,0 +1,71 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+)
+
+// benchTake times one take of n limits for callers in turn, on the real clock.
+func benchTake(b *testing.B, callers, n int) {
+	s, err := memstore.New(memstore.Config{MaxKeys: 4 * callers * n})
+	if err != nil {
+		b.Fatal(err)
+	}
+	calls := make([][]weir.Take, callers)
+	limits := make([]*weir.Limit, n)
+	for i := range limits {
+		limits[i] = weir.MustLimit(fmt.Sprint("rule", i), "100/s")
+	}
+	for i := range calls {
+		k, tag := s.Keyer().Key(weir.Text("user", fmt.Sprint(i)))
+		for _, l := range limits {
+			calls[i] = append(calls[i], weir.Take{Limit: l, Key: k, Tag: tag, Cost: 1})
+		}
+	}
+	ctx, out := context.Background(), make([]weir.Decision, n)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if _, _, err := s.Take(ctx, calls[i], out); err != nil {
+			b.Fatal(err)
+		}
+		if i++; i == callers {
+			i = 0
+		}
+	}
+}
+
+func BenchmarkTakeOneKey(b *testing.B)         { benchTake(b, 16, 1) }
+func BenchmarkTake100000Keys(b *testing.B)     { benchTake(b, 100_000, 1) }
+func BenchmarkTakeThreeLimits(b *testing.B)    { benchTake(b, 16, 3) }
+func BenchmarkTakeSixteenLimits(b *testing.B)  { benchTake(b, 16, 16) }
+func BenchmarkTakeParallel(b *testing.B)       { benchParallel(b, 100_000) }
+func BenchmarkTakeParallelOneKey(b *testing.B) { benchParallel(b, 1) }
+
+func benchParallel(b *testing.B, callers int) {
+	s, err := memstore.New(memstore.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := weir.MustLimit("api", "100/s")
+	takes := make([]weir.Take, callers)
+	for i := range takes {
+		k, tag := s.Keyer().Key(weir.Text("user", fmt.Sprint(i)))
+		takes[i] = weir.Take{Limit: l, Key: k, Tag: tag, Cost: 1}
+	}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		out := make([]weir.Decision, 1)
+		ctx := context.Background()
+		for i := 0; pb.Next(); i++ {
+			if _, _, err := s.Take(ctx, takes[i%callers:i%callers+1], out); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

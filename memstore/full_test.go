@@ -1,0 +1,268 @@
+package memstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+)
+
+// A caller at his limit stays limited while new keys flood the store: his entry
+// says something, so that it is not evicted.
+func TestR25FloodDoesNotFreeALimitedCaller(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 1000})
+	l := weir.MustLimit("login", "10/h")
+	victim := b.user(l, "victim")
+	if got := b.admitted(20, victim); got != 10 {
+		t.Fatalf("admitted %d of 20, want 10", got)
+	}
+	b.flood(65_536, l, "stranger")
+	if got := b.admitted(20, victim); got != 0 {
+		t.Errorf("after the flood %d more were admitted", got)
+	}
+}
+
+func TestCapIsKept(t *testing.T) {
+	for _, onFull := range []memstore.OnFull{memstore.Overflow, memstore.Admit} {
+		b := open(t, memstore.Config{MaxKeys: 5000, OnFull: onFull})
+		l := weir.MustLimit("login", "10/h")
+		for i := range 10 {
+			b.flood(10_000, l, fmt.Sprint(i, "-"))
+			if st := b.Stats(); st.Keys > st.MaxKeys || st.MaxKeys > 5000 {
+				t.Fatalf("%d keys in room for %d", st.Keys, st.MaxKeys)
+			}
+		}
+	}
+}
+
+// Dead entries make room: callers that come one after the other are all exact.
+func TestDeadEntriesAreEvicted(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 1000})
+	l := weir.MustLimit("api", "10/s")
+	for i := range 20_000 {
+		b.clock.now += 1000 // an entry lives 100 ms, so that some 100 are alive
+		_, d := b.take(b.user(l, fmt.Sprint(i)))
+		if d[0].Mode != weir.Exact {
+			t.Fatalf("caller %d was decided in mode %s", i, d[0].Mode)
+		}
+	}
+	if st := b.Stats(); st.Evicted < 19_000 {
+		t.Errorf("evicted %d of 20000", st.Evicted)
+	}
+}
+
+func TestNewKeysShareACellWhenFull(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64}) // one cell a limit
+	l := weir.MustLimit("login", "10/h")
+	b.flood(1000, l, "stranger")
+	a, z := b.user(l, "a"), b.user(l, "z")
+	if got := b.admitted(10, a) + b.admitted(10, z); got != 0 {
+		t.Errorf("%d passed a cell that the flood has used up", got)
+	}
+	_, d := b.take(a)
+	if d[0].Mode != weir.Overflow {
+		t.Errorf("mode %s, want overflow", d[0].Mode)
+	}
+	if st := b.Stats(); st.Rules["login"].Overflow == 0 {
+		t.Error("no overflow was counted")
+	}
+}
+
+// A key that was refused in an overflow cell is not freed by getting an entry
+// of its own.
+func TestPromotedKeyTakesItsCellAlong(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l, long := weir.MustLimit("login", "10 per 100s"), weir.MustLimit("filler", "1/h")
+	b.flood(1000, long, "filler") // no room but the half reserved for login
+	b.flood(1000, l, "stranger")
+	caller := b.user(l, "caller")
+	first := b.admitted(20, caller)
+	b.clock.now += 50_000_000 // login's entries of one unit are dead now: there is room
+	second := b.admitted(20, caller)
+	if first+second > 15 {
+		t.Errorf("%d and %d passed within 50 s, the limit allows 15", first, second)
+	}
+	b.clock.now += 10_000_000 // one unit more: charged, so that the key gets its entry
+	if ok, _ := b.take(caller); !ok {
+		t.Error("refused after its unit has come back")
+	}
+	if _, d := b.take(caller); d[0].Allowed || d[0].Mode != weir.Exact {
+		t.Errorf("allowed %t in mode %s, want false by its own entry", d[0].Allowed, d[0].Mode)
+	}
+}
+
+// The bound holds for every key whatever room comes and goes.
+func TestBoundHoldsThroughOverflow(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		clock := &hand{now: 1_000_000}
+		s, err := memstore.New(memstore.Config{MaxKeys: 64, Now: clock.read})
+		if err != nil {
+			r.Fatal(err)
+		}
+		l := weir.MustLimit("api", rapid.SampledFrom([]string{"10/s burst 3", "5/s fixed-window", "3 per 700ms", "4/s fixed-window spread"}).Draw(r, "limit"))
+		passed := map[string][]weir.Micros{}
+		for range rapid.IntRange(50, 400).Draw(r, "steps") {
+			clock.now += weir.Micros(rapid.SampledFrom([]int{0, 0, 0, 100, 10_000, 90_000, 400_000}).Draw(r, "wait"))
+			name := fmt.Sprint(rapid.IntRange(0, 90).Draw(r, "caller"))
+			k, tag := s.Keyer().Key(weir.Text("user", name))
+			var d [1]weir.Decision
+			ok, stamp, err := s.Take(context.Background(), []weir.Take{{Limit: l, Key: k, Tag: tag, Cost: 1}}, d[:])
+			if err != nil {
+				r.Fatal(err)
+			}
+			if ok {
+				passed[name] = append(passed[name], stamp.Now)
+			}
+		}
+		for name, at := range passed {
+			checkBound(r, l, name, at)
+		}
+	})
+}
+
+// checkBound holds every window of one key's admissions against its limit.
+func checkBound(r *rapid.T, l *weir.Limit, name string, at []weir.Micros) {
+	period := weir.Micros(l.Spec().Period.Microseconds())
+	for i := range at {
+		for j := i; j < len(at); j++ {
+			t, n := at[j]-at[i], int64(j-i+1)
+			most := l.Capacity() + l.Spec().Count*int64(t)/int64(period)
+			if l.Spec().Algorithm == weir.FixedWindow {
+				most = l.Spec().Count * int64((t+period-1)/period+1)
+			}
+			if n > most {
+				r.Fatalf("%s: caller %s got %d in %d µs, at most %d", l, name, n, t, most)
+			}
+		}
+	}
+}
+
+// One rule's flood leaves another rule's callers their own entries.
+func TestFloodOfOneRuleLeavesTheOthersTheirShare(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 10_000})
+	attacked, quiet := weir.MustLimit("login", "10/day"), weir.MustLimit("api", "10/day")
+	b.take(b.user(quiet, "first")) // the rule is known from now on
+	b.flood(50_000, attacked, "stranger")
+	for i := range 2000 {
+		_, d := b.take(b.user(quiet, fmt.Sprint(i)))
+		if d[0].Mode != weir.Exact {
+			t.Fatalf("caller %d of the quiet rule was decided in mode %s", i, d[0].Mode)
+		}
+	}
+}
+
+func TestReservedRoomIsKeptForItsRule(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 10_000, Reserved: map[string]int{"api": 4000}})
+	small, other, api := weir.MustLimit("small", "10/day"), weir.MustLimit("other", "10/day"), weir.MustLimit("api", "10/day")
+	for _, l := range []*weir.Limit{small, other, api} {
+		b.take(b.user(l, "first"))
+	}
+	b.flood(20_000, small, "s")
+	b.flood(20_000, other, "o")
+	b.flood(20_000, api, "a")
+	if got := b.Stats().Rules["api"].Keys; got < 3500 {
+		t.Errorf("the rule holds %d of the 4000 keys reserved for it", got)
+	}
+}
+
+func TestOnFullRefuse(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64, OnFull: memstore.Refuse})
+	l := weir.MustLimit("login", "10/h")
+	held := b.user(l, "held")
+	b.take(held)
+	refused := 0
+	for i := range 200 {
+		var d [1]weir.Decision
+		_, _, err := b.Take(context.Background(), []weir.Take{b.user(l, fmt.Sprint(i))}, d[:])
+		if err != nil {
+			refused++
+			if !errors.Is(err, weir.ErrNotApplied) {
+				t.Fatalf("error %v", err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no new key was refused")
+	}
+	if ok, _ := b.take(held); !ok {
+		t.Error("a key that has its entry was refused")
+	}
+}
+
+func TestOnFullAdmit(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64, OnFull: memstore.Admit})
+	l := weir.MustLimit("login", "1/h")
+	b.flood(200, l, "stranger")
+	for range 5 {
+		ok, d := b.take(b.user(l, "late"))
+		if !ok || d[0].Mode != weir.Open {
+			t.Fatalf("allowed %t in mode %s, want true in mode open", ok, d[0].Mode)
+		}
+	}
+}
+
+// Two keys of one call that fall into one overflow cell are judged together.
+func TestKeysOfOneCellAreJudgedTogether(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "3/h")
+	b.flood(1000, weir.MustLimit("filler", "1/h"), "f")
+	b.flood(200, weir.MustLimit("filler2", "1/h"), "f")
+	b.flood(200, l, "stranger")
+	b.clock.now += 3_600_000_000 // everything is dead, and nothing swept
+	b.flood(200, weir.MustLimit("filler", "1/h"), "g")
+	b.flood(200, weir.MustLimit("filler2", "1/h"), "g")
+	b.flood(100, l, "again") // login's share is full of live entries, its cell used up
+	b.clock.now += 1_200_000_000
+	x, y := b.user(l, "x"), b.user(l, "y")
+	x.Cost, y.Cost = 2, 2 // each fits an empty cell, both do not
+	ok, d := b.take(x, y)
+	if ok || d[0].Mode != weir.Overflow {
+		t.Errorf("allowed %t in mode %s", ok, d[0].Mode)
+	}
+}
+
+func TestResetInACellIsRefused(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "10/h")
+	own := b.user(l, "own")
+	b.admitted(10, own)
+	b.flood(1000, l, "stranger")
+	if err := b.Reset(context.Background(), l, own.Key); err != nil {
+		t.Errorf("reset of a key with its entry: %v", err)
+	}
+	shared := b.user(l, "shared")
+	if err := b.Reset(context.Background(), l, shared.Key); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("reset of a key that shares a cell: %v", err)
+	}
+}
+
+// A caller may bring limits of its own: their number is bounded, and limits
+// that hold nothing any more make room for new ones.
+func TestLimitsAreBoundedAndForgotten(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	limits := func(prefix string, n int) (errs int) {
+		for i := range n {
+			l := weir.MustLimit(fmt.Sprint(prefix, i), "1/s")
+			var d [1]weir.Decision
+			if _, _, err := b.Take(context.Background(), []weir.Take{b.user(l, "u")}, d[:]); err != nil {
+				if !errors.Is(err, weir.ErrNotApplied) {
+					t.Fatal(err)
+				}
+				errs++
+			}
+		}
+		return errs
+	}
+	if got := limits("a", 20); got != 12 {
+		t.Errorf("%d of 20 limits found no cell, want 12", got)
+	}
+	b.clock.now += 2_000_000
+	if got := limits("b", 8); got != 0 {
+		t.Errorf("%d of 8 limits found no cell after the first had died", got)
+	}
+}

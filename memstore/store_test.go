@@ -1,0 +1,172 @@
+package memstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+)
+
+func TestConfigIsChecked(t *testing.T) {
+	bad := func(c memstore.Config, want string) {
+		t.Helper()
+		_, err := memstore.New(c)
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, weir.ErrInvalid) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	bad(memstore.Config{MaxKeys: -1}, "memstore MaxKeys -1: out of range; use 64 to")
+	bad(memstore.Config{MaxKeys: 63}, "MaxKeys 63")
+	bad(memstore.Config{MaxKeys: math.MaxInt}, "out of range")
+	bad(memstore.Config{OnFull: 3}, "OnFull 3: no such choice")
+	bad(memstore.Config{Reserved: map[string]int{"api": -1}}, "Reserved api -1")
+	bad(memstore.Config{MaxKeys: 100, Reserved: map[string]int{"a": 30, "b": 30}}, "Reserved 60: more than half")
+	_, err := memstore.New(memstore.Config{MaxKeys: 1, OnFull: 9})
+	if err == nil || !strings.Contains(err.Error(), "MaxKeys") || !strings.Contains(err.Error(), "OnFull") {
+		t.Errorf("error %v does not name every field", err)
+	}
+}
+
+func TestClosedStoreAnswersErrClosed(t *testing.T) {
+	b := open(t, memstore.Config{})
+	l := weir.MustLimit("api", "5/s")
+	take := b.user(l, "u")
+	_, d := b.take(take)
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out [1]weir.Decision
+	_, _, err := b.Take(context.Background(), []weir.Take{take}, out[:])
+	if !errors.Is(err, weir.ErrClosed) || !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("Take: %v", err)
+	}
+	_, err = b.Return(context.Background(), []weir.Return{{Limit: l, Key: take.Key, Receipt: d[0].Receipt, Units: 1}})
+	if !errors.Is(err, weir.ErrClosed) {
+		t.Errorf("Return: %v", err)
+	}
+	if err := b.Reset(context.Background(), l, take.Key); !errors.Is(err, weir.ErrClosed) {
+		t.Errorf("Reset: %v", err)
+	}
+}
+
+func TestClockOutsideItsRangeIsAnError(t *testing.T) {
+	b := open(t, memstore.Config{})
+	take := b.user(weir.MustLimit("api", "5/s"), "u")
+	for _, now := range []weir.Micros{math.MinInt64, -1, 0, 1 << 52, math.MaxInt64} {
+		b.clock.now = now
+		var out [1]weir.Decision
+		if _, _, err := b.Take(context.Background(), []weir.Take{take}, out[:]); !errors.Is(err, weir.ErrNotApplied) {
+			t.Errorf("at %d: %v", now, err)
+		}
+	}
+	b.clock.now = 1_000_000
+	if ok, _ := b.take(take); !ok {
+		t.Error("a reading out of range has spoilt the store")
+	}
+}
+
+func TestTimeNeverRunsBackInAShard(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("api", "1/s burst 3")
+	take := b.user(l, "u")
+	out := make([]weir.Decision, 1)
+	var last weir.Micros
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		b.clock.now = 1 + weir.Micros(r.Int64N(1<<40))
+		_, s, err := b.Take(context.Background(), []weir.Take{take}, out)
+		if err != nil || s.Now < last {
+			t.Fatalf("stamp %d after %d, error %v", s.Now, last, err)
+		}
+		last = s.Now
+	}
+}
+
+// Takes of many keys in any order, by many goroutines: nobody waits for ever,
+// and every key gets exactly what it may.
+func TestManyKeysInOneCallDoNotDeadlock(t *testing.T) {
+	b := open(t, memstore.Config{})
+	const users, goroutines, rounds = 40, 16, 2000
+	l := weir.MustLimit("api", "1000/day")
+	var all [users]weir.Take
+	for i := range all {
+		all[i] = b.user(l, fmt.Sprint(i))
+	}
+	var mu sync.Mutex
+	got := map[weir.Key]int{}
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 1))
+			out := make([]weir.Decision, weir.MaxTakes)
+			mine := map[weir.Key]int{}
+			for range rounds {
+				takes := make([]weir.Take, 1+r.IntN(6))
+				for i := range takes {
+					takes[i] = all[r.IntN(users)]
+				}
+				ok, _, err := b.Take(context.Background(), takes, out[:len(takes)])
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i := range takes {
+					if ok {
+						mine[takes[i].Key]++
+					}
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for k, n := range mine {
+				got[k] += n
+			}
+		})
+	}
+	wg.Wait()
+	out := make([]weir.Decision, 1)
+	for i := range all {
+		peek := all[i]
+		peek.How = weir.Peek
+		if _, _, err := b.Take(context.Background(), []weir.Take{peek}, out); err != nil {
+			t.Fatal(err)
+		}
+		if used := 1000 - out[0].Remaining; used != int64(got[peek.Key]) {
+			t.Errorf("user %d: %d granted, %d charged", i, got[peek.Key], used)
+		}
+	}
+}
+
+func TestTakeAllocatesNothing(t *testing.T) {
+	b := open(t, memstore.Config{})
+	f := func(n int) {
+		t.Helper()
+		takes, out := make([]weir.Take, n), make([]weir.Decision, n)
+		for i := range takes {
+			takes[i] = b.user(weir.MustLimit(fmt.Sprint("rule", i), "1000000/s"), "u")
+		}
+		ctx := context.Background()
+		if got := testing.AllocsPerRun(500, func() { _, _, _ = b.Take(ctx, takes, out) }); got != 0 {
+			t.Errorf("%d takes: %v allocations", n, got)
+		}
+		returns := make([]weir.Return, n)
+		for i := range returns {
+			returns[i] = weir.Return{Limit: takes[i].Limit, Key: takes[i].Key, Receipt: out[i].Receipt, Units: 1}
+		}
+		if got := testing.AllocsPerRun(500, func() { _, _ = b.Return(ctx, returns) }); got != 0 {
+			t.Errorf("%d returns: %v allocations", n, got)
+		}
+	}
+	f(1)
+	f(3)
+	f(16)
+}
