@@ -78,7 +78,10 @@ func TestNewKeysShareACellWhenFull(t *testing.T) {
 func TestPromotedKeyTakesItsCellAlong(t *testing.T) {
 	b := open(t, memstore.Config{MaxKeys: 64})
 	l, long := weir.MustLimit("login", "10 per 100s"), weir.MustLimit("filler", "1/h")
-	b.flood(1000, long, "filler") // no room but the half reserved for login
+	if err := b.Expect(l, long); err != nil {
+		t.Fatal(err)
+	}
+	b.flood(1000, long, "filler") // no room left but login's share
 	b.flood(1000, l, "stranger")
 	caller := b.user(l, "caller")
 	first := b.admitted(20, caller)
@@ -139,6 +142,30 @@ func checkBound(r *rapid.T, l *weir.Limit, name string, at []weir.Micros) {
 				r.Fatalf("%s: caller %s got %d in %d µs, at most %d", l, name, n, t, most)
 			}
 		}
+	}
+}
+
+// A rule that has had no traffic yet has its share all the same.
+func TestExpectedRuleFindsItsShareAfterAFlood(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 10_000})
+	attacked, quiet := weir.MustLimit("login", "10/day"), weir.MustLimit("api", "10/day")
+	if err := b.Expect(attacked, quiet, weir.MustLimit("free", "unlimited")); err != nil {
+		t.Fatal(err)
+	}
+	b.flood(50_000, attacked, "stranger")
+	if _, d := b.take(b.user(quiet, "first")); d[0].Mode != weir.Exact {
+		t.Errorf("decided in mode %s", d[0].Mode)
+	}
+}
+
+func TestExpectRefusesMoreLimitsThanThereAreCells(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	for i := range 8 {
+		l := weir.MustLimit(fmt.Sprint("rule", i), "1/day")
+		b.take(b.user(l, "u"))
+	}
+	if err := b.Expect(weir.MustLimit("ninth", "1/day")); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -34,8 +34,7 @@ type shares struct {
 }
 
 // registry knows the limits and rules. Readers take no lock; a limit is added
-// under mu, by a call that holds shards, and removed only by one that holds all
-// of them.
+// under mu, and removed only by one who holds all shards as well.
 type registry struct {
 	sizes    sizes
 	reserved map[string]int

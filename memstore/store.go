@@ -133,6 +133,24 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	return nil
 }
 
+// Expect makes limits known before their first take, so that their rules have
+// their share of the room from the beginning: a rule that the store has not met
+// when another's flood comes finds what that has left. weir.New and the
+// middleware call it. Limits beyond the number that the store has overflow
+// cells for are an error, weir.ErrNotApplied.
+func (s *Store) Expect(limits ...*weir.Limit) error {
+	for _, l := range limits {
+		if l == nil || l.Algorithm() == nil || s.add(l) != nil {
+			continue
+		}
+		s.prune()
+		if s.add(l) == nil {
+			return fmt.Errorf("limit %s: %w (%d at most; raise MaxKeys)", l.Name(), errNoCells, s.sizes.limits)
+		}
+	}
+	return nil
+}
+
 func (s *Store) shardOf(at address) int { return int(at.hash() & uint64(len(s.shards)-1)) }
 
 // prune stops the world and forgets limits that hold nothing.
