@@ -160,12 +160,15 @@ func TestExpectedRuleFindsItsShareAfterAFlood(t *testing.T) {
 
 func TestExpectRefusesMoreLimitsThanThereAreCells(t *testing.T) {
 	b := open(t, memstore.Config{MaxKeys: 64})
-	for i := range 8 {
-		l := weir.MustLimit(fmt.Sprint("rule", i), "1/day")
-		b.take(b.user(l, "u"))
+	limits := make([]*weir.Limit, 9)
+	for i := range limits {
+		limits[i] = weir.MustLimit(fmt.Sprint("rule", i), "1/day")
 	}
-	if err := b.Expect(weir.MustLimit("ninth", "1/day")); !errors.Is(err, weir.ErrNotApplied) {
-		t.Errorf("error %v", err)
+	if err := b.Expect(limits[:8]...); err != nil {
+		t.Error(err)
+	}
+	if err := b.Expect(limits...); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("nine limits, eight cells: error %v", err)
 	}
 }
 

@@ -139,13 +139,21 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 // middleware call it. Limits beyond the number that the store has overflow
 // cells for are an error, weir.ErrNotApplied.
 func (s *Store) Expect(limits ...*weir.Limit) error {
+	if s.addAll(limits) == nil {
+		return nil
+	}
+	s.prune()
+	if l := s.addAll(limits); l != nil {
+		return fmt.Errorf("limit %s: %w (%d at most; raise MaxKeys)", l.Name(), errNoCells, s.sizes.limits)
+	}
+	return nil
+}
+
+// addAll adds limits and gives the first for which there are no cells.
+func (s *Store) addAll(limits []*weir.Limit) *weir.Limit {
 	for _, l := range limits {
-		if l == nil || l.Algorithm() == nil || s.add(l) != nil {
-			continue
-		}
-		s.prune()
-		if s.add(l) == nil {
-			return fmt.Errorf("limit %s: %w (%d at most; raise MaxKeys)", l.Name(), errNoCells, s.sizes.limits)
+		if l != nil && l.Algorithm() != nil && s.add(l) == nil {
+			return l
 		}
 	}
 	return nil
