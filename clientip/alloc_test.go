@@ -13,32 +13,41 @@ type load struct {
 	header   map[string][]string
 }
 
-func loads(t testing.TB) []load {
+func loads(tb testing.TB) []load {
+	tb.Helper()
 	// As many networks as a CDN publishes.
 	var cdn []netip.Prefix
 	for i := range 200 {
 		cdn = append(cdn, netip.PrefixFrom(netip.AddrFrom4([4]byte{104, byte(i), 0, 0}), 16))
 	}
 	cdn = append(cdn, prefixes("10.0.0.0/8", "2001:db8::/32")...)
-	behind := func(header string) *Resolver { return mustNew(t, Config{Trusted: cdn, Header: header}) }
-	counted := mustNew(t, Config{Trusted: cdn, Header: "X-Forwarded-For", Hops: 2})
+	behind := func(header string) *Resolver { return mustNew(tb, Config{Trusted: cdn, Header: header}) }
+	counted := mustNew(tb, Config{Trusted: cdn, Header: "X-Forwarded-For", Hops: 2})
 
 	one := func(name, line string) map[string][]string { return map[string][]string{name: {line}} }
 	return []load{
-		{"peer only", mustNew(t, Config{}), "192.0.2.1:4711", nil},
+		{"peer only", mustNew(tb, Config{}), "192.0.2.1:4711", nil},
 		{"peer only v6", nil, "[2001:db8::1]:4711", nil},
 		{"stranger", behind("X-Forwarded-For"), "192.0.2.1:4711", one("X-Forwarded-For", "203.0.113.7")},
 		{"XFF one hop", behind("X-Forwarded-For"), "10.0.0.1:4711", one("X-Forwarded-For", "203.0.113.7")},
-		{"XFF three hops", behind("X-Forwarded-For"), "10.0.0.1:4711",
-			one("X-Forwarded-For", "1.1.1.1, [2001:db9::7]:443, 104.7.0.1, 10.0.0.2")},
+		{
+			"XFF three hops", behind("X-Forwarded-For"), "10.0.0.1:4711",
+			one("X-Forwarded-For", "1.1.1.1, [2001:db9::7]:443, 104.7.0.1, 10.0.0.2"),
+		},
 		{"XFF counted", counted, "10.0.0.1:4711", one("X-Forwarded-For", "1.1.1.1, 203.0.113.7, 104.7.0.1")},
-		{"Forwarded one hop", behind("Forwarded"), "10.0.0.1:4711",
-			one("Forwarded", `for="[2001:db9::7]:4711";by=10.0.0.1;proto=https;host=api.example`)},
-		{"Forwarded three hops", behind("Forwarded"), "10.0.0.1:4711",
-			one("Forwarded", `for=1.1.1.1, for="203.0.113.7:4711";host="a,b", for=104.7.0.1, for=10.0.0.2;proto=https`)},
+		{
+			"Forwarded one hop", behind("Forwarded"), "10.0.0.1:4711",
+			one("Forwarded", `for="[2001:db9::7]:4711";by=10.0.0.1;proto=https;host=api.example`),
+		},
+		{
+			"Forwarded three hops", behind("Forwarded"), "10.0.0.1:4711",
+			one("Forwarded", `for=1.1.1.1, for="203.0.113.7:4711";host="a,b", for=104.7.0.1, for=10.0.0.2;proto=https`),
+		},
 		{"CF-Connecting-IP", behind("CF-Connecting-IP"), "104.7.0.1:4711", one("Cf-Connecting-Ip", "203.0.113.7")},
-		{"CloudFront", behind("CloudFront-Viewer-Address"), "104.7.0.1:4711",
-			one("Cloudfront-Viewer-Address", "2001:db9::7:46532")},
+		{
+			"CloudFront", behind("CloudFront-Viewer-Address"), "104.7.0.1:4711",
+			one("Cloudfront-Viewer-Address", "2001:db9::7:46532"),
+		},
 	}
 }
 

@@ -49,6 +49,7 @@ func FuzzResolve(f *testing.F) {
 }
 
 func checkAnswer(t *testing.T, ref reference, c Config, remoteAddr string, lines []string) {
+	t.Helper()
 	r := mustNew(t, c)
 	got := r.Resolve(remoteAddr, map[string][]string{c.Header: lines})
 	peer := ref.peer(remoteAddr)

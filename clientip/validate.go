@@ -173,8 +173,10 @@ func (c Config) checkBits() (errs []error) {
 func (c Config) checkNAT64() (errs []error) {
 	for i, p := range c.NAT64 {
 		if p.Bits() != 96 || p.Addr().Is4In6() {
-			errs = append(errs, &ConfigError{"NAT64", i, p.String(),
-				"is no IPv6 /96", "give the 96 bits before the IPv4 address, like 2001:db8:64::/96"})
+			errs = append(errs, &ConfigError{
+				"NAT64", i, p.String(),
+				"is no IPv6 /96", "give the 96 bits before the IPv4 address, like 2001:db8:64::/96",
+			})
 		}
 	}
 	return errs
