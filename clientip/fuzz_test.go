@@ -103,8 +103,8 @@ func FuzzForwarded(f *testing.F) {
 	}
 	ref := newReference()
 	f.Fuzz(func(t *testing.T, line string) {
-		if len(line) > maxHeaderBytes {
-			return
+		if len(line) > 1<<10 {
+			return // all elements are cut off, and each reads the line again
 		}
 		want := ref.hops("Forwarded", []string{line})
 		slices.Reverse(want)
