@@ -12,7 +12,7 @@ FUZZ     ?= .   # which targets to fuzz
 FUZZTIME ?= 30s # how long each
 BENCH    ?= .   # which benchmarks to run
 COUNT    ?= 6   # how often each
-OLD      ?=     # an earlier dist/bench.txt to compare with
+OLD      ?=     # a copy of an earlier dist/bench.txt, to compare with
 
 .PHONY: help
 help: ## Say what make can do
