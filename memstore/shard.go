@@ -103,17 +103,21 @@ func (s *shard) insert(at address, m *member, state algorithm.State) {
 	s.index[at] = int32(len(s.slots) - 1)
 }
 
-// crowded reports whether a call may find no room for a key of the rule: hasRoom
-// is certain, for every take of a call, where it says no.
+// held is how many entries and reservations a rule has here.
+func (s *shard) held(r *rule) int {
+	if r.index >= len(s.counts) {
+		return 0
+	}
+	return s.counts[r.index]
+}
+
+// crowded reports whether a call may find no room for a key of the rule: where
+// it says no, hasRoom says yes for every take of a call.
 func (s *shard) crowded(r *rule, sh *shares) bool {
 	if s.used+weir.MaxTakes <= s.cap-sh.total {
 		return false
 	}
-	own := 0
-	if r.index < len(s.counts) {
-		own = s.counts[r.index]
-	}
-	return s.used+weir.MaxTakes > s.cap || own+weir.MaxTakes > sh.keys[r.index]
+	return s.used+weir.MaxTakes > s.cap || s.held(r)+weir.MaxTakes > sh.keys[r.index]
 }
 
 // hasRoom reports whether one more entry of the rule may be reserved: within
@@ -122,7 +126,7 @@ func (s *shard) hasRoom(r *rule, sh *shares) bool {
 	if s.used >= s.cap {
 		return false
 	}
-	if r.index >= len(s.counts) || s.counts[r.index] < sh.keys[r.index] || s.used < s.cap-sh.total {
+	if s.held(r) < sh.keys[r.index] || s.used < s.cap-sh.total {
 		return true
 	}
 	beyond := 0
