@@ -1,19 +1,34 @@
 package weir
 
 import (
-	"errors"
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
 )
 
-// loadZone finds an IANA time zone. The machine's own zone is refused: two
-// replicas may differ in it.
-func loadZone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
-		return nil, errors.New("weir: not an IANA time zone")
+// loadZone finds an IANA time zone. The machine's own zone is refused, under
+// all its names: two replicas may differ in it. Those names, the copies that
+// count leap seconds (right/…) and the files that lie beside the zones begin
+// with a small letter, which no zone does.
+func loadZone(name string) (*time.Location, *FieldError) {
+	if isZoneName(name) {
+		if zone, err := time.LoadLocation(name); err == nil {
+			return zone, nil
+		}
 	}
-	return time.LoadLocation(name)
+	return nil, invalid("calendar", name, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC; the system, or the program by importing time/tzdata, must know it")
+}
+
+// isZoneName reports whether s matches [A-Z][A-Za-z0-9/_+-]* and is not Local.
+func isZoneName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		other := c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '/' || c == '_' || c == '+' || c == '-'
+		if (c < 'A' || c > 'Z') && (i == 0 || !other) {
+			return false
+		}
+	}
+	return s != "" && s != "Local"
 }
 
 // around finds the window that holds now.
@@ -32,30 +47,67 @@ func (e *Edges) around(now Micros) (algorithm.Moment, bool) {
 // refreshEdges makes and remembers the edges of the window before, at and
 // after an instant.
 func (l *Limit) refreshEdges(now Micros) *Edges {
-	at := time.UnixMicro(int64(now)).In(l.zone)
-	var e Edges
-	for i := range e {
-		e[i] = Micros(l.edge(at, i-1).UnixMicro())
-	}
-	if now < e[1] { // a day whose midnight does not exist began late
-		for i := range e {
-			e[i] = Micros(l.edge(at, i-2).UnixMicro())
-		}
-	}
+	e := l.edgesAround(now)
 	l.edges.Store(&e)
 	return &e
 }
 
-// edge is the beginning of the window that holds at, moved by n windows. Days
-// may have 23 or 25 hours; weeks begin on Monday.
+// edgesAround looks at more windows than it needs: where clocks were set back
+// over midnight, the date of an instant is not that of its window; a day that a
+// zone left out is no window.
+func (l *Limit) edgesAround(now Micros) (e Edges) {
+	at := time.UnixMicro(int64(now)).In(l.zone)
+	var rising []Micros
+	for n := -3; n <= 4; n++ {
+		edge := Micros(l.edge(at, n).UnixMicro())
+		if len(rising) == 0 || edge > rising[len(rising)-1] {
+			rising = append(rising, edge)
+		}
+	}
+	i := 0
+	for i < len(rising)-len(e) && rising[i+2] <= now {
+		i++
+	}
+	copy(e[:], rising[i:])
+	return e
+}
+
+// edge is the beginning of the window of at's date, moved by n windows. Weeks
+// begin on Monday.
 func (l *Limit) edge(at time.Time, n int) time.Time {
 	y, m, d := at.Date()
 	switch {
 	case l.spec.Month:
-		return time.Date(y, m+time.Month(n), 1, 0, 0, 0, 0, l.zone)
+		m, d = m+time.Month(n), 1
 	case l.spec.Period == week:
 		sinceMonday := (int(at.Weekday()) + 6) % 7
-		return time.Date(y, m, d-sinceMonday+7*n, 0, 0, 0, 0, l.zone)
+		d += 7*n - sinceMonday
+	default:
+		d += n
 	}
-	return time.Date(y, m, d+n, 0, 0, 0, 0, l.zone)
+	return firstInstant(time.Date(y, m, d, 0, 0, 0, 0, time.UTC), l.zone)
+}
+
+// farthest is more than any zone is away from UTC.
+const farthest = 48 * time.Hour
+
+// firstInstant is the first instant at which a zone's clocks show a wall time,
+// given as if it were UTC, or a later one: of a midnight that comes twice the
+// first, of one that clocks skip (a day that begins at 1:00, a day that was
+// left out) the instant of the skip.
+func firstInstant(wall time.Time, zone *time.Location) time.Time {
+	at := wall.Add(-farthest).In(zone)
+	for {
+		start, end := at.ZoneBounds()
+		_, offset := at.Zone()
+		first := wall.Add(-time.Duration(offset) * time.Second)
+		switch {
+		case !end.IsZero() && !first.Before(end):
+			at = end
+		case first.Before(start):
+			return start
+		default:
+			return first
+		}
+	}
 }

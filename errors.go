@@ -3,6 +3,7 @@ package weir
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weirhq/weir/algorithm"
 )
@@ -30,8 +31,8 @@ var (
 
 	// ErrStale means that the Edges of a calendar window do not contain the
 	// store's time. Nothing was charged; Stamp.Now says which time that was.
-	// Decide asks once more with fresh edges, so that callers of a Limiter
-	// never see it.
+	// Decide asks once more with fresh edges, so that callers of a Limiter see
+	// it only where the store's clock leapt over a window between the two.
 	ErrStale = fmt.Errorf("%w: the calendar's edges do not contain the store's time", ErrNotApplied)
 
 	// ErrClosed means that the store has been closed.
@@ -54,7 +55,11 @@ func (e *StateError) Error() string {
 // Unwrap gives the cause and [ErrNotApplied].
 func (e *StateError) Unwrap() []error { return []error{e.Err, ErrNotApplied} }
 
-// invalid builds a FieldError that came without a text.
+// invalid builds a FieldError that came without a text. Durations stand in it
+// as a limit's text has them.
 func invalid(field string, value any, problem, remedy string) *FieldError {
+	if d, ok := value.(time.Duration); ok {
+		value = formatDuration(d)
+	}
 	return &FieldError{Field: field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1}
 }

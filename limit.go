@@ -1,9 +1,12 @@
 package weir
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,16 +33,17 @@ type Limit struct {
 // rule has several limits. Rule and slot match [a-z0-9][a-z0-9._-]{0,31}.
 //
 // Whatever cannot be kept exactly is refused here, with the reason and the
-// remedy ([*FieldError]); an algorithm that this version does not have is
-// [ErrUnsupported].
+// remedy (one or several [*FieldError], joined); an algorithm that this version
+// does not have is [ErrUnsupported].
 func NewLimit(name string, s Spec) (*Limit, error) {
-	l := &Limit{name: name, spec: s}
+	l := &Limit{name: name, spec: s.canonical()}
+	refusals := s.refusals()
 	var slotted bool
 	l.rule, l.slot, slotted = strings.Cut(name, "/")
 	if !isName(l.rule) || slotted && !isName(l.slot) {
-		return nil, invalid("name", fmt.Sprintf("%q", name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", "")
+		refusals = append(refusals, invalid("name", strconv.Quote(name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", ""))
 	}
-	if err := s.Validate(); err != nil {
+	if err := joined(refusals); err != nil {
 		return nil, err
 	}
 	if err := l.compile(); err != nil {
@@ -50,13 +54,18 @@ func NewLimit(name string, s Spec) (*Limit, error) {
 	return l, nil
 }
 
-// ParseLimit is ParseSpec and NewLimit in one.
+// ParseLimit is [ParseSpec] and [NewLimit] in one. Refusals of numbers have
+// their offset in the text, those of the name have none (-1).
 func ParseLimit(name, text string) (*Limit, error) {
-	s, err := ParseSpec(text)
-	if err != nil {
+	p := parse(text)
+	if err := p.err(); err != nil {
 		return nil, err
 	}
-	return NewLimit(name, s)
+	l, err := NewLimit(name, p.spec)
+	if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field != "name" {
+		p.locate(refusal)
+	}
+	return l, err
 }
 
 // MustLimit is ParseLimit for texts that stand in the program. It panics where
@@ -96,43 +105,61 @@ func identity(a algorithm.Algorithm, name string) (id [16]byte) {
 }
 
 // compile builds the algorithm.
-func (l *Limit) compile() (err error) {
-	s := l.spec
-	if s.Block != (Block{}) {
-		return fmt.Errorf("%w: block is not in this version", ErrUnsupported)
+func (l *Limit) compile() error {
+	if l.spec.Block != (Block{}) {
+		return unsupported("block")
 	}
-	period := Micros(s.Period / time.Microsecond)
-	switch {
-	case s.Algorithm == Unlimited || s.Algorithm == Deny:
+	switch l.spec.Algorithm {
+	case Unlimited, Deny:
 		return nil
-	case s.Algorithm == TokenBucket:
-		burst := s.Burst
-		if burst == 0 {
-			burst = s.Count
-		}
-		l.algorithm, err = orNil(algorithm.NewTokenBucket(s.Count, period, burst, s.Overdraft))
-	case s.Algorithm == FixedWindow && s.Zone != "":
-		if l.zone, err = loadZone(s.Zone); err != nil {
-			return invalid("calendar", s.Zone, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC")
-		}
-		l.window, err = algorithm.NewCalendarWindow(s.Count, s.Overdraft)
-		l.algorithm = l.window
-	case s.Algorithm == FixedWindow:
-		l.window, err = algorithm.NewFixedWindow(s.Count, period, s.Overdraft)
-		l.algorithm = l.window
+	case TokenBucket:
+		return l.compileBucket()
+	case FixedWindow:
+		return l.compileWindow()
 	default:
-		return fmt.Errorf("%w: %s is not in this version", ErrUnsupported, s.Algorithm)
+		return unsupported(l.spec.Algorithm.String())
 	}
-	return err
 }
 
-// orNil keeps a nil pointer from becoming an interface that is not nil.
-func orNil(b *algorithm.TokenBucket, err error) (algorithm.Algorithm, error) {
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
+func unsupported(word string) error {
+	return fmt.Errorf("%w: %s is not in this version", ErrUnsupported, word)
 }
+
+func (l *Limit) compileBucket() error {
+	s := l.spec
+	b, err := algorithm.NewTokenBucket(s.Count, l.period(), cmp.Or(s.Burst, s.Count), s.Overdraft)
+	if err != nil {
+		if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field == "burst" && s.Burst == 0 {
+			refusal.Problem = "by default it is the count, and that is " + refusal.Problem
+			refusal.Remedy += ", or a rounder count"
+		}
+		return err
+	}
+	l.algorithm = b
+	return nil
+}
+
+func (l *Limit) compileWindow() (err error) {
+	s := l.spec
+	if s.Zone == "" {
+		l.window, err = algorithm.NewFixedWindow(s.Count, l.period(), s.Overdraft)
+	} else {
+		zone, refusal := loadZone(s.Zone)
+		if refusal != nil {
+			return refusal
+		}
+		l.zone = zone
+		l.window, err = algorithm.NewCalendarWindow(s.Count, s.Overdraft)
+	}
+	if err != nil {
+		return err
+	}
+	l.algorithm = l.window
+	return nil
+}
+
+// period is that of the Spec in the store's unit.
+func (l *Limit) period() Micros { return Micros(l.spec.Period / time.Microsecond) }
 
 // Name is the limit's identity, `<rule>` or `<rule>/<slot>`, as it stands in
 // headers, metrics, logs and store keys.
@@ -145,7 +172,8 @@ func (l *Limit) Rule() string { return l.rule }
 // limit.
 func (l *Limit) Slot() string { return l.slot }
 
-// Spec is what the limit was built from.
+// Spec is what the limit was built from, in its canonical form: as [ParseSpec]
+// reads it from String.
 func (l *Limit) Spec() Spec { return l.spec }
 
 // String is the canonical text of the limit, without its name.
@@ -169,6 +197,12 @@ func (l *Limit) Capacity() int64 {
 	return l.algorithm.Capacity()
 }
 
+// built reports that the limit came from NewLimit.
+func (l *Limit) built() bool { return l != nil && l.name != "" }
+
+// calendar reports that the limit's takes need Edges.
+func (l *Limit) calendar() bool { return l != nil && l.zone != nil }
+
 // Moment places a store's time in the limit's windows, for the key of a take
 // and the edges it brought. It reports false where the limit is a calendar and
 // the edges do not contain now: the store answers ErrStale.
@@ -187,6 +221,5 @@ func (l *Limit) shift(k Key) Micros {
 	if !l.spec.Spread {
 		return 0
 	}
-	period := uint64(l.spec.Period / time.Microsecond)
-	return Micros(binary.LittleEndian.Uint64(k[8:]) % period)
+	return Micros(binary.LittleEndian.Uint64(k[8:]) % uint64(l.period()))
 }

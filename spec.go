@@ -1,9 +1,12 @@
 package weir
 
 import (
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/weirhq/weir/algorithm"
 )
 
 // Algorithm says how a limit counts.
@@ -22,17 +25,15 @@ const (
 	Deny                           // nothing passes, and nothing is charged
 )
 
-// word is the algorithm as a limit's text spells it.
-func (a Algorithm) word() string {
+// String is the word that a limit's text has for it: token-bucket,
+// fixed-window, …
+func (a Algorithm) String() string {
 	words := [...]string{"token-bucket", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket", "concurrent", "unlimited", "deny"}
 	if int(a) >= len(words) {
 		return "unknown"
 	}
 	return words[a]
 }
-
-// String is the field's word: token-bucket, fixed-window, …
-func (a Algorithm) String() string { return a.word() }
 
 // Spec is a limit as it is written, in a rules file or in Go: the two can say
 // the same. Its text form is read by [ParseSpec] and written by String. The
@@ -45,8 +46,8 @@ type Spec struct {
 	// many at once), 1 or more.
 	Count int64
 
-	// Period is a whole number of microseconds, from 1 µs to 142 years. It is
-	// 0 for a calendar month, and for limits that have none.
+	// Period is a whole number of microseconds, from 1 µs to less than 142
+	// years. It is 0 for a calendar month, and for limits that have none.
 	Period time.Duration
 
 	// Burst is how many units a token bucket holds; 0 means Count.
@@ -89,18 +90,12 @@ type Block struct {
 	Max    time.Duration
 }
 
-// The units beyond an hour that limits are written in.
-const (
-	day  = 24 * time.Hour
-	week = 7 * day
-)
-
 // Slot is the default name of the limit among the limits of one rule: its
 // period, such as 1s, 1m, 1d, 1mo, or "slots" for a concurrency limit.
 func (s Spec) Slot() string {
 	switch {
 	case s.Algorithm == Unlimited || s.Algorithm == Deny:
-		return s.Algorithm.word()
+		return s.Algorithm.String()
 	case s.Algorithm == Concurrency:
 		return "slots"
 	case s.Month:
@@ -109,20 +104,32 @@ func (s Spec) Slot() string {
 	return formatDuration(s.Period)
 }
 
+// The remedies that both a text and a Spec are told.
+const (
+	countRemedy  = `write "deny" to refuse everything, "unlimited" to limit nothing`
+	burstRemedy  = "leave it out for a burst of the count"
+	factorRemedy = "leave it out for a block that stays the same"
+)
+
+// longest is beyond every period: 2^52 µs, 142 years.
+const longest = time.Duration(algorithm.MaxMicros) * time.Microsecond
+
 // Validate refuses a Spec that no algorithm could keep, with every reason at
-// once. Numbers that are too large for exact arithmetic are found when the
-// limit is built.
-func (s Spec) Validate() error {
-	var errs []error
+// once, each a [*FieldError]. What it takes a calculation or a look at the time
+// zones to find is refused by [NewLimit].
+func (s Spec) Validate() error { return joined(s.refusals()) }
+
+func (s Spec) refusals() []*FieldError {
+	var list []*FieldError
 	add := func(field string, value any, problem, remedy string) {
-		errs = append(errs, invalid(field, value, problem, remedy))
+		list = append(list, invalid(field, value, problem, remedy))
 	}
 	switch {
 	case s.Algorithm > Deny:
 		add("algorithm", uint8(s.Algorithm), "no such algorithm", "use one of the constants")
 	case s.Algorithm == Unlimited || s.Algorithm == Deny:
 		if s != (Spec{Algorithm: s.Algorithm}) {
-			add("limit", s.Algorithm, "it takes no numbers and no options", "")
+			add("limit", s.Algorithm, "it takes no numbers and no options", "leave them out")
 		}
 	default:
 		s.checkCount(add)
@@ -131,76 +138,84 @@ func (s Spec) Validate() error {
 		s.checkCalendar(add)
 		s.checkBlock(add)
 	}
-	return errors.Join(errs...)
+	return list
 }
 
 // complain collects one refusal.
 type complain func(field string, value any, problem, remedy string)
 
 func (s Spec) checkCount(add complain) {
-	if s.Count < 1 {
-		add("count", s.Count, "a limit admits at least 1", `write "deny" to refuse everything, "unlimited" to limit nothing`)
+	const most = int64(algorithm.MaxMicros) - 1
+	switch {
+	case s.Count < 1:
+		add("count", s.Count, "a limit admits at least 1", countRemedy)
+	case s.Count > most:
+		add("count", s.Count, "too large to count exactly", fmt.Sprintf("write at most %d", most))
 	}
 }
 
 func (s Spec) checkPeriod(add complain) {
 	switch {
-	case s.Algorithm == Concurrency && (s.Period != 0 || s.Month):
-		add("period", s.Period, "a concurrency limit has none", "")
+	case s.Algorithm == Concurrency && s.Month:
+		add("period", "month", "a concurrent limit has none", "leave it out")
+	case s.Algorithm == Concurrency && s.Period != 0:
+		add("period", s.Period, "a concurrent limit has none", "leave it out")
 	case s.Algorithm == Concurrency || s.Month && s.Period == 0:
 	case s.Month:
 		add("period", s.Period, "a calendar month has no other period", "leave one of the two out")
-	case s.Period < time.Microsecond:
-		add("period", s.Period, "a period lasts at least 1 µs", "")
-	case s.Period%time.Microsecond != 0:
-		add("period", s.Period, "time is whole microseconds", "")
+	default:
+		checkSpan(add, "period", s.Period)
 	}
 }
 
-// only refuses an option that another algorithm has.
-func (s Spec) only(add complain, set bool, field string, value any, algorithms ...Algorithm) {
-	if !set {
-		return
+// checkSpan refuses a duration that no clock of whole microseconds can keep.
+func checkSpan(add complain, field string, d time.Duration) {
+	switch {
+	case d < time.Microsecond:
+		add(field, d, "it lasts at least 1 µs", "")
+	case d%time.Microsecond != 0:
+		add(field, d, "time is whole microseconds", "")
+	case d >= longest:
+		add(field, d, "it lasts at most 142 years", "")
 	}
-	for _, a := range algorithms {
-		if s.Algorithm == a {
-			return
-		}
+}
+
+// only refuses an option that is set and belongs to other algorithms. It
+// reports whether the option is there to be checked.
+func (s Spec) only(add complain, set bool, field string, value any, algorithms ...Algorithm) bool {
+	if !set || slices.Contains(algorithms, s.Algorithm) {
+		return set
 	}
-	add(field, value, fmt.Sprintf("a %s limit has none", s.Algorithm), fmt.Sprintf("it goes with %s", algorithms[0]))
+	names := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		names[i] = a.String()
+	}
+	add(field, value, fmt.Sprintf("a %s limit has none", s.Algorithm), "it goes with "+strings.Join(names, ", "))
+	return false
 }
 
 func (s Spec) checkOptions(add complain) {
-	s.only(add, s.Burst != 0, "burst", s.Burst, TokenBucket)
-	s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, FixedWindow)
-	s.only(add, s.Spread, "spread", "", FixedWindow, SlidingWindow, SlidingLog)
-	s.only(add, s.Wait != 0, "wait", s.Wait, LeakyBucket)
-	s.only(add, s.Queue != 0, "queue", s.Queue, LeakyBucket)
-	s.only(add, s.Lease != 0, "lease", s.Lease, Concurrency)
-	if s.Burst < 0 {
-		add("burst", s.Burst, "a bucket must hold at least 1 unit", "leave it out for a burst of the count")
+	if s.only(add, s.Burst != 0, "burst", s.Burst, TokenBucket) && s.Burst < 0 {
+		add("burst", s.Burst, "a bucket must hold at least 1 unit", burstRemedy)
 	}
-	if s.Overdraft < 0 {
+	if s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, FixedWindow) && s.Overdraft < 0 {
 		add("overdraft", s.Overdraft, "a debt is not negative", "leave it out for twice the capacity")
 	}
-	if s.Queue < 0 {
+	if s.only(add, s.Queue != 0, "queue", s.Queue, LeakyBucket) && s.Queue < 0 {
 		add("queue", s.Queue, "a queue holds at least 1", "leave it out to bound it by wait alone")
 	}
-	checkSpan(add, "wait", s.Wait)
-	checkSpan(add, "lease", s.Lease)
-}
-
-// checkSpan refuses an optional duration that is negative or not whole
-// microseconds.
-func checkSpan(add complain, field string, d time.Duration) {
-	if d < 0 || d%time.Microsecond != 0 {
-		add(field, d, "it is a positive number of whole microseconds", "")
+	if s.only(add, s.Wait != 0, "wait", s.Wait, LeakyBucket) {
+		checkSpan(add, "wait", s.Wait)
 	}
+	if s.only(add, s.Lease != 0, "lease", s.Lease, Concurrency) {
+		checkSpan(add, "lease", s.Lease)
+	}
+	s.only(add, s.Spread, "spread", "", FixedWindow, SlidingWindow, SlidingLog)
 }
 
 func (s Spec) checkCalendar(add complain) {
 	switch {
-	case s.Zone == "" && s.Month:
+	case s.Zone == "" && s.Month && s.Algorithm != Concurrency:
 		add("period", "month", "months differ in length", `add "calendar ZONE", or write "per 30d"`)
 	case s.Zone == "":
 	case s.Algorithm != FixedWindow:
@@ -217,14 +232,14 @@ func (s Spec) checkBlock(add complain) {
 	if b == (Block{}) {
 		return
 	}
-	if b.For <= 0 || b.For%time.Microsecond != 0 {
-		add("block", b.For, "it is a positive number of whole microseconds", "")
-	}
+	checkSpan(add, "block", b.For)
 	switch {
 	case b.Factor == 0 && b.Max == 0:
 	case b.Factor < 2:
-		add("block factor", b.Factor, "it multiplies by at least 2", "leave it out for a block that stays the same")
-	case b.Max < b.For || b.Max%time.Microsecond != 0:
-		add("block max", b.Max, "it is whole microseconds, and no shorter than the first block", "")
+		add("block factor", b.Factor, "it multiplies by at least 2", factorRemedy)
+	case b.Max < b.For:
+		add("block max", b.Max, "shorter than the first block", "write a longer one")
+	default:
+		checkSpan(add, "block max", b.Max)
 	}
 }

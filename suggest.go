@@ -1,20 +1,31 @@
 package weir
 
-// optionWords are all words that may follow a rate.
-func optionWords() []string {
-	return []string{"burst", "overdraft", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket", "calendar", "wait", "queue", "spread", "block", "lease", "concurrent", "token-bucket"}
+import (
+	"slices"
+	"strings"
+)
+
+// optionWords are all words that may follow a rate or a number of slots.
+var optionWords = [...]string{
+	"burst", "overdraft",
+	"token-bucket", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket",
+	"calendar", "wait", "queue", "spread", "lease", "block",
 }
 
-// didYouMean names the option that a word was probably meant to be.
-func didYouMean(text string) string {
-	best, distance := "", 3
-	for _, w := range optionWords() {
+func isOption(text string) bool { return slices.Contains(optionWords[:], text) }
+
+// didYouMean names the word that a text was probably meant to be; "" when it is
+// like none of them.
+func didYouMean(text string, words ...string) string {
+	text = strings.ToLower(text)
+	best, distance := "", min(3, len(text)) // another word altogether is no slip
+	for _, w := range words {
 		if d := editDistance(text, w); d < distance {
 			best, distance = w, d
 		}
 	}
 	if best == "" {
-		return "options are burst, overdraft, fixed-window, sliding-window, sliding-log, leaky-bucket, calendar, wait, queue, spread, block"
+		return ""
 	}
 	return "did you mean " + best + "?"
 }

@@ -1,0 +1,369 @@
+package weir_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	_ "time/tzdata" // zones on machines that have none
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/weirhq/weir"
+)
+
+// refusals takes a joined error apart.
+func refusals(t rapid.TB, err error) []*weir.FieldError {
+	t.Helper()
+	errs := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = joined.Unwrap()
+	}
+	var list []*weir.FieldError
+	for _, e := range errs {
+		refusal, ok := errors.AsType[*weir.FieldError](e)
+		if !ok || !errors.Is(e, weir.ErrInvalid) {
+			t.Fatalf("%v (%T) is no FieldError", e, e)
+		}
+		list = append(list, refusal)
+	}
+	return list
+}
+
+// reader gives a helper that reads a text and compares its canonical form.
+func reader(t *testing.T) func(in, canonical string) {
+	return func(in, canonical string) {
+		t.Helper()
+		s, err := weir.ParseSpec(in)
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			return
+		}
+		if got := s.String(); got != canonical {
+			t.Errorf("%q: got %q, want %q", in, got, canonical)
+		}
+		if again, err := weir.ParseSpec(canonical); again != s || err != nil {
+			t.Errorf("%q: its canonical text reads as %+v, %v, not as %+v", in, again, err, s)
+		}
+	}
+}
+
+// refuser gives a helper that reads a text with one mistake.
+func refuser(t *testing.T) func(in, field string, offset int, sentence string) {
+	return func(in, field string, offset int, sentence string) {
+		t.Helper()
+		s, err := weir.ParseSpec(in)
+		if err == nil {
+			t.Errorf("%q: read as %q", in, s)
+			return
+		}
+		list := refusals(t, err)
+		if len(list) != 1 {
+			t.Errorf("%q: %d mistakes, want one:\n%v", in, len(list), err)
+			return
+		}
+		e := list[0]
+		if e.Field != field || e.Offset != offset || !strings.Contains(e.Error(), sentence) {
+			t.Errorf("%q: got %s at %d: %v; want %s at %d: … %s …", in, e.Field, e.Offset, e, field, offset, sentence)
+		}
+		if s != (weir.Spec{}) {
+			t.Errorf("%q: refused, and gave %+v", in, s)
+		}
+	}
+}
+
+// refuserOfAll gives a helper that reads a text with several mistakes, each
+// given as its offset and its sentence.
+func refuserOfAll(t *testing.T) func(in string, want ...string) {
+	return func(in string, want ...string) {
+		t.Helper()
+		_, err := weir.ParseSpec(in)
+		if err == nil {
+			t.Errorf("%q was read", in)
+			return
+		}
+		var got []string
+		for _, e := range refusals(t, err) {
+			got = append(got, fmt.Sprintf("%d %s", e.Offset, strings.TrimPrefix(e.Error(), "weir: ")))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (- want, + got):\n%s", in, diff)
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("5/s", "5/s")
+	f("5/sec", "5/s")
+	f("5/second", "5/s")
+	f("10/min", "10/min")
+	f("10/minute", "10/min")
+	f("1000/h", "1000/h")
+	f("1000/hour", "1000/h")
+	f("30/day", "30/day")
+	f("30/week", "30/week")
+	f("1/month calendar UTC", "1/month calendar UTC")
+	f("10 per 1s", "10/s")
+	f("10 per 60s", "10/min")
+	f("10 per 60m", "10/h")
+	f("10 per 24h", "10/day")
+	f("10 per 1d", "10/day")
+	f("10 per 7d", "10/week")
+	f("10 per 30d", "10 per 30d")
+	f("  10\tper   30d ", "10 per 30d")
+	f("4503599627370495/s", "4503599627370495/s")
+
+	bad("", "limit", 0, `it is empty; write a rate such as "10/min", or "unlimited", or "deny"`)
+	bad(" \t ", "limit", 3, "it is empty")
+	bad("10/m", "period", 3, `period m: minutes or months?; write "min" or "month"`)
+	bad("10/", "period", 3, "a unit is missing; write s, min, h, day, week or month")
+	bad("10/x", "period", 3, "period x: unknown unit; write s, min, h, day, week or month")
+	bad("10/d", "period", 3, "write s, min, h, day, week or month")
+	bad("10/S", "period", 3, "unknown unit")
+	bad("10/mins", "period", 3, "write s, min, h, day, week or month")
+	bad("10/hours", "period", 3, "did you mean hour?")
+	bad("10/mon", "period", 3, "did you mean month?")
+	bad("10/5s", "period", 3, `unknown unit; write "per 5s"`)
+	bad("10/30", "period", 3, "unknown unit; write s, min, h, day, week or month")
+	bad("10/min/s", "period", 3, "period min/s: unknown unit")
+	bad("10/min\n", "period", 3, "unknown unit")
+	bad("10/month", "period", 3, `period month: months differ in length; add "calendar ZONE", or write "per 30d"`)
+	bad("10", "period", 2, `period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`)
+	bad("10 burst 5", "period", 3, "a count needs a period")
+	bad("10 10/min", "period", 3, `unknown word after the count; write "10/min", "10 per 30s" or "10 concurrent"`)
+	bad("10 per", "period", 6, "a duration is missing; write one such as 30s, 5m, 12h or 30d")
+	bad("10 per burst 5", "period", 7, "a duration is missing")
+	bad("10 per min", "period", 7, "period min: not a duration; write one such as 30s, 5m, 12h or 30d")
+	bad("5 /min", "period", 2, "unknown word after the count")
+	bad("ten/min", "limit", 0, `limit ten/min: a limit begins with its count; write a rate such as "10/min", or "unlimited", or "deny"`)
+	bad("burst 5", "limit", 0, "a limit begins with its count")
+	bad(strings.Repeat("9", 513), "limit", 0, "longer than 512 bytes; a limit is a few words")
+}
+
+func TestWordsForNoRate(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("unlimited", "unlimited")
+	f(" deny\t", "deny")
+	bad("deny 5", "limit", 5, "limit 5: nothing may follow here; leave it out")
+	bad("unlimited unlimited", "limit", 10, "nothing may follow here")
+	bad("unlimited/s", "limit", 0, "did you mean unlimited?")
+	bad("Unlimited", "limit", 0, "did you mean unlimited?")
+	bad("unlimted", "limit", 0, "a limit begins with its count; did you mean unlimited?")
+	bad("Deny", "limit", 0, "did you mean deny?")
+	bad("off", "limit", 0, `write a rate such as "10/min", or "unlimited", or "deny"`)
+}
+
+func TestWholeNumbers(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("1/s", "1/s")
+	f("1000000/s", "1000000/s")
+	f("4503599627370495/s", "4503599627370495/s")
+	bad("0/s", "count", 0, `count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`)
+	bad("00/s", "count", 0, "a limit admits at least 1")
+	bad("-5/s", "count", 0, "count -5: a limit admits at least 1")
+	bad("-0/s", "count", 0, "a limit admits at least 1")
+	bad("-99999999999999999999/s", "count", 0, "a limit admits at least 1")
+	bad("+5/s", "count", 0, "count +5: not a whole number; write digits only, such as 1000")
+	bad("--5/s", "count", 0, "not a whole number")
+	bad("-/s", "count", 0, "not a whole number")
+	bad("/s", "count", 0, "count: a whole number is missing")
+	bad("007/s", "count", 0, "count 007: leading zeros are read as octal elsewhere; write 7")
+	bad("1e6/s", "count", 0, "not a whole number; write digits only, such as 1000")
+	bad("1_000/s", "count", 0, "not a whole number")
+	bad("1,000/s", "count", 0, "not a whole number")
+	bad("1.5/s", "count", 0, "not a whole number")
+	bad("0x10/s", "count", 0, "not a whole number")
+	bad("\u0663/s", "count", 0, "not a whole number") // an Arabic 3
+	bad("\x00/s", "count", 0, "not a whole number")
+	bad("4503599627370496/s", "count", 0, "count 4503599627370496: too large to count exactly; write at most 4503599627370495")
+	bad("9223372036854775808/s", "count", 0, "count 9223372036854775808: too large; write at most 4503599627370495")
+	bad(strings.Repeat("9", 500)+"/s", "count", 0, "too large")
+
+	bad("5/s burst 0", "burst", 10, "burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
+	bad("5/s burst -1", "burst", 10, "a bucket must hold at least 1 unit")
+	bad("5/s burst", "burst", 9, "burst: a whole number is missing")
+	bad("5/s burst many", "burst", 10, "not a whole number")
+	bad("5/s burst 010", "burst", 10, "write 10")
+	bad("5/s overdraft 0", "overdraft", 14, "overdraft 0: it is at least 1; leave it out")
+	bad("5/s leaky-bucket queue 0", "queue", 23, "queue 0: it is at least 1; leave it out")
+}
+
+func TestDurations(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("1 per 1us", "1 per 1us")
+	f("1 per 1µs", "1 per 1us")
+	f("1 per 1\u03bcs", "1 per 1us") // the Greek letter
+	f("1 per 250ms", "1 per 250ms")
+	f("1 per 1500us", "1 per 1ms500us")
+	f("1 per 2000ns", "1 per 2us")
+	f("1 per 90s", "1 per 1m30s")
+	f("1 per 1.5h", "1 per 1h30m")
+	f("1 per .5h", "1 per 30m")
+	f("1 per 1h30m0s", "1 per 1h30m")
+	f("1 per 36h", "1 per 1d12h")
+	f("1 per 1d12h", "1 per 1d12h")
+	f("1 per 0d5m", "1 per 5m")
+	f("1 per 30d", "1 per 30d")
+	f("1 per 365d", "1 per 365d")
+	f("1 per 52124d23h53m47s370ms495us", "1 per 52124d23h53m47s370ms495us")
+	bad("1 per 0s", "period", 6, "period 0s: it lasts at least 1 µs")
+	bad("1 per 0", "period", 6, "it lasts at least 1 µs")
+	bad("1 per 0d", "period", 6, "it lasts at least 1 µs")
+	bad("1 per -1s", "period", 6, "it lasts at least 1 µs")
+	bad("1 per 999ns", "period", 6, "period 999ns: it lasts at least 1 µs")
+	bad("1 per 1500ns", "period", 6, "period 1500ns: time is whole microseconds")
+	bad("1 per 0.1us", "period", 6, "it lasts at least 1 µs")
+	bad("1 per 52124d23h53m47s370ms496us", "period", 6, "it lasts at most 142 years")
+	bad("1 per 52125d", "period", 6, "period 52125d: it lasts at most 142 years")
+	bad("1 per 106751d", "period", 6, "it lasts at most 142 years")
+	for _, text := range []string{
+		"-1d", "+1d", "+1s", "1d+1h", "1d-1h", "1.5d", "12h1d", "1d1d", "d", "dh", "5", "1w", "1mo", "1e3s", "1_0s",
+		"s", "106752d", "99999999999d", "106751d24h", "9999999h", "1,5h", "1day", "day",
+	} {
+		bad("1 per "+text, "period", 6, "period "+text+": not a duration; write one such as 30s, 5m, 12h or 30d")
+	}
+}
+
+func TestOptions(t *testing.T) {
+	f := reader(t)
+	f("5/s burst 20", "5/s burst 20")
+	f("5/s burst 5", "5/s")
+	f("5/s overdraft 40 burst 20", "5/s burst 20 overdraft 40")
+	f("5/s token-bucket", "5/s")
+	f("5/s burst 7 token-bucket", "5/s burst 7")
+	f("5/s fixed-window", "5/s fixed-window")
+	f("5/s overdraft 9 fixed-window", "5/s overdraft 9 fixed-window")
+	f("5/s spread fixed-window", "5/s fixed-window spread")
+	f("5/s sliding-window", "5/s sliding-window")
+	f("5/s sliding-log spread", "5/s sliding-log spread")
+	f("5/s leaky-bucket", "5/s leaky-bucket")
+	f("5/s queue 10 wait 2s leaky-bucket", "5/s leaky-bucket wait 2s queue 10")
+	f("5/s block 5m", "5/s block 5m")
+	f("5/s block 5m x 2 max 60m", "5/s block 5m x 2 max 1h")
+	f("5/s block 5m x 3 max 5m fixed-window", "5/s fixed-window block 5m x 3 max 5m")
+	f("5/s sliding-window spread block 1d", "5/s sliding-window spread block 1d")
+	f("5/s spread sliding-log block 1d", "5/s sliding-log spread block 1d")
+}
+
+func TestOptionMistakes(t *testing.T) {
+	bad := refuser(t)
+	bad("5/s bust", "option", 4, "option bust: unknown word; did you mean burst?")
+	bad("5/s BURST", "option", 4, "did you mean burst?")
+	bad("5/s spred", "option", 4, "did you mean spread?")
+	bad("5/s fixed-windows", "option", 4, "did you mean fixed-window?")
+	bad("5/s fixed_window", "option", 4, "did you mean fixed-window?")
+	bad("5/s slidingwindow", "option", 4, "did you mean sliding-window?")
+	bad("5/s leaky-buckets", "option", 4, "did you mean leaky-bucket?")
+	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, fixed-window, sliding-window, sliding-log, leaky-bucket, calendar, wait, queue, spread, lease, block")
+	bad("5/s concurrent", "option", 4, `unknown word; write "10 concurrent" in place of a rate`)
+	bad("5/s per", "option", 4, "unknown word")
+	bad("5/s x", "option", 4, "unknown word")
+	bad("5/s \xff\xfe", "option", 4, "unknown word")
+	bad("5/s burst 6 burst 6", "option", 12, "option burst: it stands here twice; leave one out")
+	bad("5/s fixed-window fixed-window", "option", 17, "it stands here twice")
+	bad("5/s spread fixed-window spread", "option", 24, "it stands here twice")
+	bad("5/s fixed-window sliding-log", "option", 17, "option sliding-log: a limit has one algorithm; keep this or fixed-window")
+	bad("5/s token-bucket fixed-window spread", "option", 17, "a limit has one algorithm; keep this or token-bucket")
+	bad("5/day sliding-log calendar UTC", "option", 18, "option calendar: a limit has one algorithm; keep this or sliding-log")
+	bad("5/day calendar UTC token-bucket", "option", 19, "a limit has one algorithm; keep this or calendar")
+
+	bad("5/s fixed-window burst 5", "burst", 23, "burst 5: a fixed-window limit has none; it goes with token-bucket")
+	bad("5/s sliding-log overdraft 9", "overdraft", 26, "a sliding-log limit has none; it goes with token-bucket, fixed-window")
+	bad("5/s spread", "spread", 4, "spread: a token-bucket limit has none; it goes with fixed-window, sliding-window, sliding-log")
+	bad("5/s wait 2m", "wait", 9, "wait 2m: a token-bucket limit has none; it goes with leaky-bucket")
+	bad("5/s fixed-window queue 3", "queue", 23, "it goes with leaky-bucket")
+	bad("5/s lease 90s", "lease", 10, "lease 90s: a token-bucket limit has none; it goes with concurrent")
+	bad("5/s leaky-bucket wait", "wait", 21, "a duration is missing")
+	bad("5/s leaky-bucket wait 1500ns", "wait", 22, "time is whole microseconds")
+}
+
+func TestCalendars(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("5/day calendar UTC", "5/day calendar UTC")
+	f("5/week calendar Europe/Berlin", "5/week calendar Europe/Berlin")
+	f("5 per 7d calendar Europe/Berlin", "5/week calendar Europe/Berlin")
+	f("5/month calendar America/Argentina/Buenos_Aires", "5/month calendar America/Argentina/Buenos_Aires")
+	f("5/day fixed-window calendar Etc/GMT+5", "5/day calendar Etc/GMT+5")
+	f("5/day calendar UTC fixed-window overdraft 10", "5/day overdraft 10 calendar UTC")
+	bad("5/day calendar", "calendar", 14, "calendar: a time zone is missing; write one such as Europe/Berlin or UTC")
+	bad("5/month calendar", "calendar", 16, "a time zone is missing")
+	bad("5/day calendar fixed-window", "calendar", 15, "a time zone is missing")
+	bad("5/h calendar UTC", "calendar", 13, "calendar UTC: a calendar has days, weeks and months; write /day, /week or /month")
+	bad("5 per 30d calendar UTC", "calendar", 19, "a calendar has days, weeks and months")
+	bad("5/day calendar UTC spread", "spread", 19, "a calendar's edges are the same for everybody")
+	bad("5/day calendar UTC burst 5", "burst", 25, "a fixed-window limit has none")
+	for _, zone := range []string{
+		"Local", "localtime", "posixrules", "posix/UTC", "right/UTC", "utc", "Europe/berlin", "Europe", "Europe/", "Berlin", "+02:00", "UTC+2",
+		"../UTC", "/etc/localtime", "Europe/../UTC", "zone.tab", "Europe\\Berlin", "Europe/Berlin\x00", "UTC;", "\xff", strings.Repeat("A", 490),
+	} {
+		bad("5/day calendar "+zone, "calendar", 15, "calendar "+zone+": unknown time zone; write an IANA name such as Europe/Berlin or UTC")
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	bad := refuser(t)
+	bad("5/s block", "block", 9, "block: a duration is missing")
+	bad("5/s block 0s", "block", 10, "it lasts at least 1 µs")
+	bad("5/s block 5m x max 1h", "block factor", 15, "a whole number is missing")
+	bad("5/s block 5m x 2", "block max", 16, `a block that grows needs a bound; write "x 2 max 1h"`)
+	bad("5/s block 5m x 2 spread fixed-window", "block max", 17, "a block that grows needs a bound")
+	bad("5/s block 5m x 2 max", "block max", 20, "a duration is missing")
+	bad("5/s block 5m x 1 max 1h", "block factor", 15, "block factor 1: it multiplies by at least 2; leave it out for a block that stays the same")
+	bad("5/s block 5m x 0 max 1h", "block factor", 15, "it multiplies by at least 2")
+	bad("5/s block 5m x 2 max 299s", "block max", 21, "block max 299s: shorter than the first block")
+	bad("5/s block 52125d", "block", 10, "it lasts at most 142 years")
+	bad("5/s block x 2 max 1h", "block", 10, "a duration is missing")
+	bad("5/s block 5m block 5m", "option", 13, "it stands here twice")
+}
+
+func TestSlots(t *testing.T) {
+	f, bad := reader(t), refuser(t)
+	f("10 concurrent", "10 concurrent")
+	f("10 concurrent lease 90s", "10 concurrent lease 1m30s")
+	f("10 concurrent block 5m lease 30s", "10 concurrent lease 30s block 5m")
+	bad("0 concurrent", "count", 0, "a limit admits at least 1")
+	bad("10 concurent", "period", 3, `write "10/min", "10 per 30s" or "10 concurrent"`)
+	bad("10 concurrent lease", "lease", 19, "a duration is missing")
+	bad("10 concurrent lease 0s", "lease", 20, "it lasts at least 1 µs")
+	bad("10 concurrent burst 5", "burst", 20, "a concurrent limit has none; it goes with token-bucket")
+	bad("10 concurrent spread", "spread", 14, "a concurrent limit has none")
+	bad("10 concurrent fixed-window", "option", 14, "a limit has one algorithm; keep this or concurrent")
+	bad("10 concurrent calendar UTC", "option", 14, "a limit has one algorithm; keep this or concurrent")
+	bad("10/s concurrent", "option", 5, `write "10 concurrent"`)
+}
+
+func TestEveryMistakeIsReported(t *testing.T) {
+	bad := refuserOfAll(t)
+	bad("0/m burst 0 bust 5",
+		`0 count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
+		`2 period m: minutes or months?; write "min" or "month"`,
+		`10 burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count`,
+		`12 option bust: unknown word; did you mean burst?`,
+		`17 option 5: unknown word; the options are burst, overdraft, token-bucket, fixed-window, sliding-window, sliding-log, leaky-bucket, calendar, wait, queue, spread, lease, block`,
+	)
+	bad("-1 10/min",
+		`0 count -1: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
+		`3 period 10/min: unknown word after the count; write "10/min", "10 per 30s" or "10 concurrent"`,
+	)
+	bad("5/month fixed-window burst 7 queue 2 burst 8",
+		`2 period month: months differ in length; add "calendar ZONE", or write "per 30d"`,
+		`35 queue 2: a fixed-window limit has none; it goes with leaky-bucket`,
+		`37 option burst: it stands here twice; leave one out`,
+		`43 burst 8: a fixed-window limit has none; it goes with token-bucket`,
+	)
+	bad("5/day calendar Nowhere/City spread wait 0s",
+		`15 calendar Nowhere/City: unknown time zone; write an IANA name such as Europe/Berlin or UTC; the system, or the program by importing time/tzdata, must know it`,
+		`28 spread: a calendar's edges are the same for everybody; leave spread or calendar out`,
+		`40 wait 0s: it lasts at least 1 µs`,
+	)
+	bad("5 block 1h x 1 max 5m",
+		`2 period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`,
+		`13 block factor 1: it multiplies by at least 2; leave it out for a block that stays the same`,
+	)
+	bad("deny 1 2",
+		`5 limit 1: nothing may follow here; leave it out`,
+		`7 limit 2: nothing may follow here; leave it out`,
+	)
+}
