@@ -134,11 +134,13 @@ func checkMembers(f *file, decl *ast.GenDecl, spec *ast.TypeSpec, members *ast.F
 	about := words(decl.Doc) + words(spec.Doc)
 	headed, last := false, 0
 	for _, m := range members.List {
-		adjacent := f.line(m.Pos()) == last+1
-		headed = m.Doc != nil || headed && adjacent
+		headed = m.Doc != nil || headed && f.line(m.Pos()) == last+1
 		last = f.line(m.End())
+		if headed || m.Comment != nil {
+			continue
+		}
 		for _, name := range m.Names {
-			if !headed && m.Comment == nil && name.IsExported() && !named(m.Type, name.Name) && !strings.Contains(about, " "+name.Name+" ") {
+			if name.IsExported() && !named(m.Type, name.Name) && !strings.Contains(about, " "+name.Name+" ") {
 				report(name.Pos(), "%s.%s has no comment", spec.Name.Name, name.Name)
 			}
 		}
@@ -147,8 +149,8 @@ func checkMembers(f *file, decl *ast.GenDecl, spec *ast.TypeSpec, members *ast.F
 
 // words returns the words of a comment, each between spaces.
 func words(doc *ast.CommentGroup) string {
-	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	return " " + strings.Join(strings.FieldsFunc(doc.Text(), func(r rune) bool { return !letter(r) }), " ") + " "
+	separates := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	return " " + strings.Join(strings.FieldsFunc(doc.Text(), separates), " ") + " "
 }
 
 // named reports whether a type, or what a pointer to it points to, has the
