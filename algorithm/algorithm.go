@@ -48,7 +48,7 @@ type Moment struct {
 // Verdict is what Judge found. A refused verdict with Never false passes after
 // RetryAfter without other traffic, and not one microsecond earlier.
 type Verdict struct {
-	Allowed    bool
+	Allowed    bool   // the cost passes now
 	Never      bool   // the cost is above the capacity: waiting does not help
 	RetryAfter Micros // 0 when allowed or never
 }

@@ -32,71 +32,71 @@ type cell struct {
 }
 
 // begin forgets the last group.
-func (c *cell) begin() {
-	c.joined, c.asked, c.touched, c.need, c.total = false, false, false, 0, 0
-	c.verdict = algorithm.Verdict{Allowed: true}
+func (x *cell) begin() {
+	x.joined, x.asked, x.touched, x.need, x.total = false, false, false, 0, 0
+	x.verdict = algorithm.Verdict{Allowed: true}
 }
 
 // join adds a take to the group. The first one's numbers judge: keys that share
 // an overflow cell may be under different plans.
-func (c *cell) join(t *weir.Take, at algorithm.Moment) {
-	if !c.joined {
-		c.joined, c.algo, c.at = true, t.Limit.Algorithm(), at
+func (x *cell) join(t *weir.Take, at algorithm.Moment) {
+	if !x.joined {
+		x.joined, x.algo, x.at = true, t.Limit.Algorithm(), at
 	}
-	c.touched = c.touched || t.How&weir.Peek == 0
+	x.touched = x.touched || t.How&weir.Peek == 0
 	if t.How&weir.Force != 0 {
 		return
 	}
-	c.asked = true
+	x.asked = true
 	cost := t.Cost
 	if t.How&weir.Partial != 0 {
 		cost = min(cost, 1)
 	}
-	if c.need > math.MaxInt64-cost {
-		c.need = math.MaxInt64
+	if x.need > math.MaxInt64-cost {
+		x.need = math.MaxInt64
 		return
 	}
-	c.need += cost
+	x.need += cost
 }
 
 // judge finds the group's verdict.
-func (c *cell) judge() {
-	if c.touched {
-		c.state = c.algo.Touch(c.state, c.at)
+func (x *cell) judge() {
+	if x.touched {
+		x.state = x.algo.Touch(x.state, x.at)
 	}
-	if c.asked {
-		c.verdict = c.algo.Judge(c.state, c.at, c.need)
+	if x.asked {
+		x.verdict = x.algo.Judge(x.state, x.at, x.need)
 	}
-	if c.verdict.Allowed {
-		remaining, _ := c.algo.Level(c.state, c.at)
-		c.room = max(0, remaining-c.need)
+	if x.verdict.Allowed {
+		remaining, _ := x.algo.Level(x.state, x.at)
+		x.room = max(0, remaining-x.need)
 	}
 }
 
 // grant says how many units a take of an allowed group gets.
-func (c *cell) grant(t *weir.Take) int64 {
+func (x *cell) grant(t *weir.Take) int64 {
 	if t.How&weir.Partial == 0 {
 		return t.Cost
 	}
-	more := min(max(0, t.Cost-1), c.room)
-	c.room -= more
+	more := min(max(0, t.Cost-1), x.room)
+	x.room -= more
 	return min(t.Cost, 1) + more
 }
 
 // charge takes what the group was granted.
-func (c *cell) charge() {
-	if c.total == 0 {
+func (x *cell) charge() {
+	if x.total == 0 {
 		return
 	}
-	c.state, c.receipt = c.algo.Charge(c.state, c.at, c.total)
-	c.charged = true
+	x.state, x.receipt = x.algo.Charge(x.state, x.at, x.total)
+	x.charged = true
 }
 
 // force charges a take whatever is left.
-func (c *cell) force(t *weir.Take) algorithm.Receipt {
+func (x *cell) force(t *weir.Take) algorithm.Receipt {
 	var r algorithm.Receipt
-	c.state, r = c.algo.Force(c.state, c.at, t.Cost)
-	c.charged = c.charged || r.Cost > 0
+	x.state, r = x.algo.Force(x.state, x.at, t.Cost)
+	x.charged = x.charged || r.Cost > 0
 	return r
 }
 
@@ -110,7 +110,7 @@ type round struct {
 }
 
 // each visits the round's takes with their cells.
-func (r round) each(visit func(i int, t *weir.Take, d *weir.Decision, c *cell)) {
+func (r round) each(visit func(i int, t *weir.Take, d *weir.Decision, x *cell)) {
 	for i := r.lo; i < r.hi; i++ {
 		if r.takes[i].Join == r.join {
 			visit(i, &r.takes[i], &r.out[i], &r.cells[r.cellOf[i]])
@@ -124,12 +124,12 @@ func (r round) judge() bool {
 	for i := range r.cells[:r.cellCount] {
 		r.cells[i].begin()
 	}
-	r.each(func(i int, t *weir.Take, _ *weir.Decision, c *cell) { c.join(t, r.at[i]) })
+	r.each(func(i int, t *weir.Take, _ *weir.Decision, x *cell) { x.join(t, r.at[i]) })
 	ok := true
 	for i := range r.cells[:r.cellCount] {
-		if c := &r.cells[i]; c.joined {
-			c.judge()
-			ok = ok && c.verdict.Allowed
+		if x := &r.cells[i]; x.joined {
+			x.judge()
+			ok = ok && x.verdict.Allowed
 		}
 	}
 	return ok
@@ -139,43 +139,43 @@ func (r round) judge() bool {
 // group fits, charges it; otherwise the takes marked Always. Settlements come
 // last.
 func (r round) charge(allowed bool) {
-	r.each(func(_ int, t *weir.Take, d *weir.Decision, c *cell) {
-		v := c.verdict
-		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Mode: c.mode}
+	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
+		v := x.verdict
+		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Mode: x.mode}
 		if !allowed || !v.Allowed || t.How&weir.Force != 0 {
 			return
 		}
-		d.Granted = c.grant(t)
+		d.Granted = x.grant(t)
 		if t.How&weir.Peek == 0 {
-			c.total += d.Granted
+			x.total += d.Granted
 			d.Receipt.Cost = d.Granted
 		}
 	})
 	for i := range r.cells[:r.cellCount] {
 		r.cells[i].charge()
 	}
-	r.each(func(_ int, t *weir.Take, d *weir.Decision, c *cell) {
+	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
 		if cost := d.Receipt.Cost; cost > 0 {
-			d.Receipt = c.receipt
+			d.Receipt = x.receipt
 			d.Receipt.Cost = cost
 		} else if t.How&weir.Always != 0 {
-			d.Receipt = c.force(t)
+			d.Receipt = x.force(t)
 		}
 	})
 	r.settle()
-	r.each(func(_ int, _ *weir.Take, d *weir.Decision, c *cell) {
-		d.Remaining, d.ResetAfter = c.algo.Level(c.state, c.at)
+	r.each(func(_ int, _ *weir.Take, d *weir.Decision, x *cell) {
+		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
 	})
 }
 
 // settle charges the round's Force takes.
 func (r round) settle() {
-	r.each(func(_ int, t *weir.Take, d *weir.Decision, c *cell) {
+	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
 		if t.How&weir.Force == 0 {
 			return
 		}
-		d.Receipt = c.force(t)
-		*d = weir.Decision{Allowed: true, Granted: d.Receipt.Cost, Receipt: d.Receipt, Mode: c.mode}
+		d.Receipt = x.force(t)
+		*d = weir.Decision{Allowed: true, Granted: d.Receipt.Cost, Receipt: d.Receipt, Mode: x.mode}
 	})
 }
 

@@ -178,7 +178,7 @@ func TestFloodOfOneRuleLeavesTheOthersTheirShare(t *testing.T) {
 	attacked, quiet := weir.MustLimit("login", "10/day"), weir.MustLimit("api", "10/day")
 	b.take(b.user(quiet, "first")) // the rule is known from now on
 	b.flood(50_000, attacked, "stranger")
-	for i := range 2000 {
+	for i := range 1400 { // of some 2180 in eight shards
 		_, d := b.take(b.user(quiet, fmt.Sprint(i)))
 		if d[0].Mode != weir.Exact {
 			t.Fatalf("caller %d of the quiet rule was decided in mode %s", i, d[0].Mode)
