@@ -1,0 +1,93 @@
+package header
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/weirhq/weir"
+)
+
+// second in microseconds.
+const second = 1_000_000
+
+// seconds rounds up to whole seconds; what is over already is 0.
+func seconds(m weir.Micros) int64 {
+	if m <= 0 {
+		return 0
+	}
+	return int64((m-1)/second + 1)
+}
+
+// sum adds two spans that are not negative; what is too long for an int64
+// becomes the longest span.
+func sum(a, b weir.Micros) weir.Micros {
+	return min(a, math.MaxInt64-b) + b
+}
+
+// muldiv is a·b/c rounded down, or up; a and b are not negative, c is positive.
+// What is too large becomes the largest number.
+func muldiv(a, b, c int64, up bool) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, rest := bits.Div64(hi, lo, uint64(c))
+	if up && rest > 0 {
+		q++
+	}
+	return int64(min(q, math.MaxInt64))
+}
+
+// quota states a rate in whole seconds: q units in each w seconds. A period that
+// is no whole number of seconds is multiplied, together with the count, by the
+// least factor that makes it one. w is 0 where there is none to state.
+func quota(count int64, period weir.Micros) (q, w int64) {
+	if period <= 0 {
+		return clamp(count), 0
+	}
+	g := gcd(int64(period), second)
+	factor := second / g
+	w = int64(period) / g
+	if w > maxInteger || count > maxInteger/factor {
+		return clamp(count), 0
+	}
+	return count * factor, w
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// window is the t of a limit that has r units left: the seconds within which no
+// more than r can be used. 0 means that there is none to state.
+func (p *policy) window(t *weir.Take, d *weir.Decision, r int64) int64 {
+	switch {
+	case p.algorithm == weir.Concurrency: // slots come back when their holders are done
+		return 0
+	case !d.Allowed && !d.Never:
+		return max(1, seconds(d.RetryAfter))
+	case p.algorithm == weir.TokenBucket && r > 0:
+		return max(1, seconds(weir.Micros(muldiv(r, int64(p.period), p.count, true))))
+	case p.algorithm == weir.TokenBucket:
+		return max(1, seconds(p.wait(t, d)))
+	case d.ResetAfter > 0:
+		return seconds(d.ResetAfter)
+	}
+	return seconds(p.period)
+}
+
+// wait is how long an empty bucket needs for the cost of t, or for one unit
+// where there is no cost that it could wait for. ResetAfter is the debt; the
+// cost passes once the debt is down to what capacity - cost units weigh. That
+// is rounded down, so that the wait is never short.
+func (p *policy) wait(t *weir.Take, d *weir.Decision) weir.Micros {
+	cost := max(1, t.Cost)
+	if cost > p.capacity {
+		cost = 1
+	}
+	room := muldiv(p.capacity-cost, int64(p.period), p.count, false)
+	return max(0, d.ResetAfter) - weir.Micros(room)
+}
