@@ -75,6 +75,15 @@ func refused(t testing.TB) *weir.Outcome {
 	return decide(t, leg{limit: "create-job", text: "5/s", d: weir.Decision{RetryAfter: 180_000, ResetAfter: 980_000}})
 }
 
+// threeLimits is an outcome of a burst, an hour and a day.
+func threeLimits(t testing.TB) *weir.Outcome {
+	return decide(t,
+		leg{limit: "api/1s", text: "10/s burst 20", d: weir.Decision{Allowed: true, Remaining: 19, ResetAfter: 100_000}},
+		leg{limit: "api/1h", text: "1000/h", d: weir.Decision{Allowed: true, Remaining: 731, ResetAfter: 968_400_000}},
+		leg{limit: "api/1d", text: "5000/day fixed-window", d: weir.Decision{Allowed: true, Remaining: 3000, ResetAfter: 40_000 * second}},
+	)
+}
+
 // failed is an outcome of another cause.
 func failed(c weir.Cause, err error) *weir.Outcome {
 	o := new(weir.Outcome)

@@ -14,15 +14,6 @@ func (n nowhere) Header() http.Header         { return n.h }
 func (n nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (n nowhere) WriteHeader(int)             {}
 
-// threeLimits is an outcome of a burst, an hour and a day.
-func threeLimits(t testing.TB) *weir.Outcome {
-	return decide(t,
-		leg{limit: "api/1s", text: "10/s burst 20", d: weir.Decision{Allowed: true, Remaining: 19, ResetAfter: 100_000}},
-		leg{limit: "api/1h", text: "1000/h", d: weir.Decision{Allowed: true, Remaining: 731, ResetAfter: 968_400_000}},
-		leg{limit: "api/1d", text: "5000/day fixed-window", d: weir.Decision{Allowed: true, Remaining: 3000, ResetAfter: 40_000 * second}},
-	)
-}
-
 // The promise is three; one string and one array are two. A refusal pays for
 // its detail and its body as well.
 func TestAllocations(t *testing.T) {
