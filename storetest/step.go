@@ -1,0 +1,220 @@
+package storetest
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+
+	"github.com/weirhq/weir"
+)
+
+// known is what a model knows of one state after some calls.
+type known struct {
+	state state
+	asOf  weir.Micros // the reading at which that was so
+	last  weir.Micros // the latest reading
+	// pending holds calls that were applied after that, at an instant which
+	// their answer would have told. The next answer shows when it was.
+	pending []*share
+}
+
+func equalKnown(a, b any) bool {
+	x, _ := a.(known)
+	y, _ := b.(known)
+	return x.asOf == y.asOf && x.last == y.last && sameState(x.state, y.state) && slices.Equal(x.pending, y.pending)
+}
+
+func sameState(a, b state) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a.same(b)
+}
+
+// step gives the states in which a call may leave what is known: none where it
+// cannot have answered as it did, two where it may or may not have been applied.
+func (m model) step(from, in any) []any {
+	k, _ := from.(known)
+	s, _ := in.(*share)
+	switch {
+	case s.reset && s.unknown():
+		return []any{k, known{asOf: k.last, last: k.last}}
+	case s.reset:
+		return []any{known{asOf: k.last, last: k.last}}
+	case s.unknown():
+		later := k
+		later.pending = append(slices.Clone(k.pending), s)
+		return []any{k, later}
+	case m.monotone && s.op.Stamp.Now < k.last:
+		return nil
+	case s.returns != nil && k.pending != nil:
+		k.last = max(k.last, s.op.Stamp.Now)
+		k.pending = append(slices.Clone(k.pending), s)
+		return []any{k}
+	}
+	return m.answer(k, s)
+}
+
+// answer gives the states that lead to exactly the answer given.
+func (m model) answer(k known, s *share) []any {
+	var next []any
+	for _, at := range k.instants(s) {
+		for _, before := range k.settled(at, s.op.Stamp.Now) {
+			next = append(next, m.applied(before, k, s)...)
+		}
+	}
+	return next
+}
+
+// applied runs a call on a state and compares what it would answer.
+func (m model) applied(before state, k known, s *share) []any {
+	after, told := apply(before, s, s.op.Stamp.Now, s.op.Allowed)
+	if !slices.Equal(told, s.told) {
+		return nil
+	}
+	return []any{known{state: after, asOf: s.op.Stamp.Now, last: max(k.last, s.op.Stamp.Now)}}
+}
+
+// instants gives the times at which what is pending may have been applied, as
+// far as the answer depends on them. Applied at some instant, it would lead to
+// some ResetAfter. Where the answer tells of another one, it was applied earlier
+// or later by the difference: to a bucket that was idle, or giving back what had
+// not yet flowed back.
+func (k known) instants(s *share) []weir.Micros {
+	now := s.op.Stamp.Now
+	if k.pending == nil || s.told == nil {
+		return []weir.Micros{now}
+	}
+	charged, told := int64(0), weir.Micros(0)
+	for _, d := range s.told {
+		charged, told = charged+d.Receipt.Cost, max(told, d.ResetAfter)
+	}
+	law, within := lawOf(s.limit()), func(at weir.Micros) weir.Micros { return min(max(at, k.asOf), now) }
+	instants := []weir.Micros{k.asOf, now}
+	for _, begin := range k.ageing() {
+		instants = append(instants, within(begin))
+	}
+	for _, at := range instants {
+		for _, before := range k.settled(at, now) {
+			if charged > 0 {
+				before, _ = law.charge(before, moment{now: now}, charged)
+			}
+			instants = append(instants, within(at-(law.reset(before, now)-told)))
+		}
+	}
+	slices.Sort(instants)
+	return slices.Compact(instants)
+}
+
+// ageing gives the instants between which a pending return gives back less and
+// less: from when it gives all it was asked for until when it gives nothing.
+func (k known) ageing() (instants []weir.Micros) {
+	for _, s := range k.pending {
+		for _, r := range s.returns {
+			n, p := r.Receipt.Numbers[0], r.Receipt.Numbers[1]
+			if n < 1 || p < 1 {
+				continue
+			}
+			for _, kept := range []int64{r.Receipt.Cost - r.Units, r.Receipt.Cost} {
+				at := r.Receipt.At + timeOf(units(kept), big.NewRat(n, p))
+				instants = append(instants, at-1, at)
+			}
+		}
+	}
+	return instants
+}
+
+// A spot is a state on the way from one pending call to the next.
+type spot struct {
+	state state
+	since weir.Micros
+}
+
+// settled gives the states in which the pending calls may leave what is known
+// until now, each of them applied at one instant, or at an earlier one at which
+// it would begin to fit.
+func (k known) settled(at, now weir.Micros) []state {
+	spots := []spot{{k.state, k.asOf}}
+	for _, s := range k.pending {
+		var next []spot
+		for _, from := range spots {
+			for _, t := range from.times(s, at, now) {
+				for _, allowed := range []bool{true, false} {
+					after, _ := apply(from.state, s, t, allowed)
+					next = append(next, spot{after, t})
+				}
+			}
+		}
+		slices.SortStableFunc(next, func(a, b spot) int { return cmp.Compare(a.since, b.since) })
+		spots = slices.CompactFunc(next, func(a, b spot) bool { return a.since == b.since && sameState(a.state, b.state) })
+	}
+	var states []state
+	for _, s := range spots {
+		states = append(states, s.state)
+	}
+	return states
+}
+
+// times gives the instants at which a pending call may have been applied.
+func (from spot) times(s *share, at, now weir.Micros) []weir.Micros {
+	if !s.unknown() {
+		return []weir.Micros{s.op.Stamp.Now}
+	}
+	times := []weir.Micros{from.since, min(max(at, from.since), now)}
+	for _, need := range s.needs() {
+		if law := lawOf(s.limit()); need <= law.capacity() {
+			times = append(times, min(from.since+law.wait(from.state, from.since, need), now))
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
+// mostParts bounds how many grants of a lost Partial take are tried.
+const mostParts = 64
+
+// needs lists how much must fit for the takes to pass one after the other; of a
+// Partial take, for each number of units that it may have got.
+func (s *share) needs() (needs []int64) {
+	sum := int64(0)
+	for _, j := range []weir.Join{weir.All, weir.Advise, weir.Alone} {
+		for _, t := range s.takes {
+			if t.Join != j {
+				continue
+			}
+			sum += min(needOf(t), mostNeeded)
+			needs = append(needs, sum)
+			if t.How&weir.Partial != 0 {
+				for range min(t.Cost, mostParts) - 1 {
+					sum++
+					needs = append(needs, sum)
+				}
+			}
+		}
+	}
+	return needs
+}
+
+// mostNeeded keeps sums of costs from overflowing: it is above every capacity.
+const mostNeeded = 1 << 53
+
+// apply runs a share of a call on its state at an instant, the call having been
+// allowed or not.
+func apply(before state, s *share, now weir.Micros, allowed bool) (state, []weir.Decision) {
+	o := NewOracle()
+	if s.returns != nil {
+		at := address{s.returns[0].Limit.ID(), s.returns[0].Key}
+		o.put(at, before)
+		_ = o.Return(now, s.returns) // cannot be invalid: a store has taken it
+		return o.states[at], nil
+	}
+	at := address{s.takes[0].Limit.ID(), s.takes[0].Key}
+	o.put(at, before)
+	c := &call{states: o.states, now: now, takes: s.takes, out: make([]weir.Decision, len(s.takes))}
+	if !c.place() {
+		return before, nil
+	}
+	all := c.judge(weir.All)
+	c.finish(all, allowed && allowing(all))
+	return o.states[at], c.out
+}
