@@ -1,0 +1,143 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/header"
+)
+
+// Middleware limits the requests that are routed to it. Make it with New; it is
+// safe for concurrent use, and one may wrap several handlers, which then share
+// its limits.
+type Middleware struct {
+	engine   engine
+	header   *header.Writer
+	deny     func(http.ResponseWriter, *http.Request, *weir.Outcome)
+	observer weir.Observer
+	enforce  atomic.Uint32
+	calls    sync.Pool // *call, so that a decision allocates nothing
+}
+
+// SetEnforce turns the switch while requests are served; those that are being
+// decided finish as they began. It is how limits are tried (Shadow), and taken
+// out of the way at once (Off). What is no position counts as On.
+func (m *Middleware) SetEnforce(e Enforce) {
+	if e > Off {
+		e = On
+	}
+	m.enforce.Store(uint32(e))
+}
+
+// Enforce is where the switch stands.
+func (m *Middleware) Enforce() Enforce { return Enforce(m.enforce.Load()) }
+
+// Check decides r and charges it, fills in o, which must not be nil, and reports
+// whether the request may go on. It neither writes an answer nor gives anything
+// back: that is the caller's, by package header and [Middleware.GiveBack]. An
+// Outcome that is used again costs no allocation.
+//
+// With the switch off, o passes without key or store being touched.
+func (m *Middleware) Check(r *http.Request, o *weir.Outcome) bool {
+	e := m.Enforce()
+	if e == Off {
+		o.Pass()
+		return true
+	}
+	c, _ := m.calls.Get().(*call)
+	defer m.release(c)
+	o.Reset()
+	m.check(c, r, o, e)
+	return o.Allowed
+}
+
+// GiveBack refunds what Check charged, once, for a request that was let in and
+// then not served. The context may have been cancelled: the refund is not the
+// caller's to prevent.
+func (m *Middleware) GiveBack(ctx context.Context, o *weir.Outcome) error {
+	return m.engine.giveBack(context.WithoutCancel(ctx), o)
+}
+
+// Handler wraps next: a request that may not go on is answered and does not
+// reach it. The fields of package header are written before next runs, which may
+// still change them.
+//
+// If next panics, the request's charge is given back, and the panic goes on. A
+// panic with [http.ErrAbortHandler] gives nothing back: a proxy raises it when
+// the client has left, so that a caller could take for nothing by hanging up.
+func (m *Middleware) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := m.Enforce()
+		if e == Off {
+			next.ServeHTTP(w, r)
+			return
+		}
+		c, _ := m.calls.Get().(*call)
+		defer m.release(c)
+		o := &c.outcome
+		if m.check(c, r, o, e); !o.Allowed {
+			m.refuse(w, r, o)
+			return
+		}
+		m.header.Write(w.Header(), o)
+		m.header.Expose(w.Header(), r)
+		m.serve(next, w, r, o)
+	})
+}
+
+func (m *Middleware) release(c *call) {
+	c.end()
+	m.calls.Put(c)
+}
+
+func (m *Middleware) check(c *call, r *http.Request, o *weir.Outcome, e Enforce) {
+	c.request = r
+	ctx := r.Context()
+	m.engine.decide(ctx, c, o, e == Shadow)
+	if m.observer != nil {
+		m.observer.Observe(ctx, o)
+	}
+}
+
+// serve runs next and gives the charge back if it panics.
+func (m *Middleware) serve(next http.Handler, w http.ResponseWriter, r *http.Request, o *weir.Outcome) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			_ = m.GiveBack(r.Context(), o) // the panic is the news; what a store kept, time gives back
+		}
+		mustGoOn(v)
+	}()
+	next.ServeHTTP(w, r)
+}
+
+// mustGoOn panics with what a handler has panicked with. The handler's frames
+// are still on the stack, and in the trace that the server logs.
+func mustGoOn(v any) { panic(v) }
+
+// maxUnread is the longest body that a refused request may leave on a
+// connection that is used again.
+const maxUnread = 64 << 10
+
+// refuse answers a request that may not go on.
+func (m *Middleware) refuse(w http.ResponseWriter, r *http.Request, o *weir.Outcome) {
+	h := w.Header()
+	if unread := r.ContentLength; r.ProtoMajor == 1 && (unread > maxUnread || unread < 0) {
+		h.Set("Connection", "close")
+	}
+	if m.deny == nil {
+		m.header.Refuse(w, r, o)
+		return
+	}
+	m.header.Write(h, o)
+	m.header.Expose(h, r)
+	h.Set("Cache-Control", "no-store") // RFC 6585, section 4
+	m.deny(w, r, o)
+}
