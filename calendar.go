@@ -101,6 +101,9 @@ func firstInstant(wall time.Time, zone *time.Location) time.Time {
 		start, end := at.ZoneBounds()
 		_, offset := at.Zone()
 		first := wall.Add(-time.Duration(offset) * time.Second)
+		if !end.IsZero() && !end.After(at) {
+			end = at.Add(time.Hour) // where a zone's changes follow a rule, ZoneBounds forgets the last day of a leap year
+		}
 		switch {
 		case !end.IsZero() && !first.Before(end):
 			at = end
