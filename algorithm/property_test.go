@@ -1,0 +1,225 @@
+package algorithm_test
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// A charge is what a take was charged, and what of it came back.
+type charge struct {
+	now     micros
+	used    int64
+	receipt receipt // spent when its Cost is 0
+}
+
+// What was charged and never came back is no more than B + rate·t in any closed
+// window of length t, when each receipt comes back once at most: at any age, in
+// any order, in part.
+func TestUseNeverGivenBackKeepsTheBound(t *testing.T) {
+	d, returns, met := roll(2), 0, 0
+	for range steps() / 200 {
+		n, p, b := 1+d.Int64N(9), 1+d.Int64N(30), 1+d.Int64N(12)
+		a, err := algorithm.NewTokenBucket(n, micros(p), b, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charges, back := chargeAndReturn(d, a, 2*p/n+3)
+		returns += back
+		for i, first := range charges {
+			used := int64(0)
+			for _, last := range charges[i:] {
+				used += last.used
+				room := b*p + int64(last.now-first.now)*n - used*p // in P-ths of a unit
+				if room < 0 {
+					t.Fatalf("%d per %d µs burst %d: %d units used from %d to %d:\n%+v", n, p, b, used, first.now, last.now, charges)
+				}
+				if room < p {
+					met++
+				}
+			}
+		}
+	}
+	if returns < steps()/100 || met < steps()/100 {
+		t.Errorf("only %d returns, and the bound met %d times", returns, met)
+	}
+}
+
+// chargeAndReturn draws a schedule of takes and returns.
+func chargeAndReturn(d dice, a algorithm.Algorithm, pause int64) (charges []charge, returns int) {
+	var s state
+	for now, i := micros(1000), 0; i < 60; i++ {
+		now += micros(d.Int64N(2) * d.Int64N(pause))
+		if n := int64(len(charges)); n > 0 && d.Int64N(3) == 0 {
+			c := &charges[n-1-d.Int64N(min(n, 8))]
+			if c.receipt.Cost > 0 {
+				units := 1 + d.Int64N(c.receipt.Cost)
+				s = a.Refund(s, at(now), c.receipt, units)
+				c.used, c.receipt = c.used-units, receipt{}
+				returns++
+			}
+			continue
+		}
+		next, v, r := algorithm.Step(a, s, at(now), 1+d.Int64N(a.Capacity()))
+		s = next
+		if v.Allowed {
+			charges = append(charges, charge{now, r.Cost, r})
+		}
+	}
+	return charges, returns
+}
+
+// A state that is dead may be dropped: no later answer differs.
+func TestDeadStatesMayBeDropped(t *testing.T) {
+	d, dropped := roll(3), 0
+	limits := append(everyday(t), window(t, "3 per 7us fixed-window"), window(t, "4 per 5us fixed-window spread"), window(t, "5/s fixed-window"))
+	for range steps() / 200 {
+		one, two := limits[d.Int64N(int64(len(limits)))], limits[d.Int64N(int64(len(limits)))]
+		if one.ID() != two.ID() {
+			two = one
+		}
+		dropped += dropDead(t, d, one, two)
+	}
+	if dropped < steps()/200 {
+		t.Errorf("only %d states were dropped", dropped)
+	}
+}
+
+// dropDead walks two states side by side, one of which is dropped whenever it
+// may be.
+func dropDead(t *testing.T, d dice, limits ...*weir.Limit) (dropped int) {
+	t.Helper()
+	w := newWalk(t, d, limits...)
+	var kept, other state
+	for range 60 {
+		l := limits[d.Int64N(int64(len(limits)))]
+		a := l.Algorithm()
+		w.now += micros(d.Int64N(3) * d.Int64N(2*int64(w.unit)+2))
+		w.now = min(w.now, algorithm.MaxMicros-1)
+		if a.Dead(kept, w.now) != a.Dead(other, w.now) {
+			t.Fatalf("%s at %d: one of %v and %v is dead", l, w.now, kept, other)
+		}
+		if a.Dead(other, w.now) && d.Int64N(2) == 0 {
+			if other != (state{}) {
+				dropped++
+			}
+			other = state{}
+		}
+		m := w.moment(l)
+		left, _ := a.Level(kept, m)
+		cost := w.cost(l, left)
+		k, kv, kr := algorithm.Step(a, kept, m, cost)
+		o, ov, or := algorithm.Step(a, other, m, cost)
+		if d.Int64N(6) == 0 {
+			k, kr = a.Force(k, m, cost)
+			o, or = a.Force(o, m, cost)
+		}
+		kl, ks := a.Level(k, m)
+		ol, os := a.Level(o, m)
+		if kv != ov || kr != or || kl != ol || ks != os {
+			t.Fatalf("%s: %d at %+v: %v says %+v %+v %d %d, and without it %+v %+v %d %d", l, cost, m, kept, kv, kr, kl, ks, ov, or, ol, os)
+		}
+		kept, other = k, o
+	}
+	return dropped
+}
+
+// Touch is the identity under the numbers that a state was written under, and
+// leaves nothing to do for a second touch.
+func TestTouchIsDoneOnce(t *testing.T) {
+	d := roll(4)
+	limits := everyday(t)
+	for range steps() / 10 {
+		one, two := limits[d.Int64N(int64(len(limits)))].Algorithm(), limits[d.Int64N(int64(len(limits)))].Algorithm()
+		m := at(started + micros(d.Int64N(1_000_000)))
+		s, _ := one.Charge(state{}, m, 1+d.Int64N(one.Capacity()))
+		if one.Touch(s, m) != s {
+			t.Fatalf("%+v: its own state %v is touched", one, s)
+		}
+		later := at(m.Now + micros(d.Int64N(1_000_000)))
+		once := two.Touch(s, later)
+		if two.Touch(once, later) != once {
+			t.Fatalf("%+v: %v is touched twice", two, s)
+		}
+		left, _ := two.Level(s, later)
+		after, _ := two.Level(once, later)
+		if after > left || after < left-1 {
+			t.Fatalf("%+v: a touch of %v turns %d units left into %d", two, s, left, after)
+		}
+	}
+}
+
+// A count of another grid goes on in the current window, whether the state has
+// been touched or not; and what comes back in full leaves nothing.
+func TestWindowStates(t *testing.T) {
+	w, err := algorithm.NewFixedWindow(5, 10, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(before state, m algorithm.Moment, cost int64, want state) {
+		t.Helper()
+		got, r := w.Charge(before, m, cost)
+		if touched, _ := w.Charge(w.Touch(before, m), m, cost); got != want || touched != want {
+			t.Errorf("%v, charged %d at %+v: got %v, and touched before %v, want %v", before, cost, m, got, touched, want)
+		}
+		if back := w.Refund(got, m, r, cost); want[2] == cost && back != (state{}) {
+			t.Errorf("%v is left of %v when all comes back", back, got)
+		}
+	}
+	m := algorithm.Moment{Now: 105, Start: 100, End: 110}
+	f(state{}, m, 2, state{100, 110, 2})
+	f(state{100, 110, 1}, m, 2, state{100, 110, 3})
+	f(state{90, 100, 4}, m, 2, state{100, 110, 2})
+	f(state{110, 120, 1}, m, 2, state{110, 120, 3}) // the clock ran back
+	f(state{96, 112, 1}, m, 2, state{100, 110, 3})  // another grid
+	f(state{109, 112, 1}, m, 2, state{100, 110, 3}) // one that begins later, and overlaps
+}
+
+// A dearer cost never passes where a cheaper one does not, nor earlier.
+func TestCostIsMonotone(t *testing.T) {
+	d := roll(5)
+	for _, l := range append(everyday(t), window(t, "9/s fixed-window")) {
+		a := l.Algorithm()
+		w := newWalk(t, d, l)
+		for range steps() / 200 {
+			w.run(1)
+			m := w.moment(l)
+			cost := d.Int64N(l.Capacity() + 2)
+			cheap, dear := a.Judge(w.state, m, cost), a.Judge(w.state, m, cost+1+d.Int64N(3))
+			if dear.Allowed && !cheap.Allowed || cheap.Never && !dear.Never || !dear.Never && dear.RetryAfter < cheap.RetryAfter {
+				t.Fatalf("%s, state %v: %d gives %+v, and more %+v", l, w.state, cost, cheap, dear)
+			}
+		}
+	}
+}
+
+func TestStepAllocatesNothing(t *testing.T) {
+	for _, l := range append(everyday(t), window(t, "9/s fixed-window")) {
+		a, m := l.Algorithm(), algorithm.Moment{Now: started, Start: started - 5, End: started + 5}
+		var s state
+		if n := testing.AllocsPerRun(100, func() {
+			next, _, r := algorithm.Step(a, s, m, 1)
+			s = a.Refund(next, m, r, 1)
+			a.Level(s, m)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations a step", l, n)
+		}
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	for _, text := range []string{"5/s burst 5", "999983/h burst 50", "1000/min fixed-window"} {
+		b.Run(text, func(b *testing.B) {
+			a := window(b, text).Algorithm()
+			m := algorithm.Moment{Now: started, Start: started - started%60_000_000}
+			m.End = m.Start + 60_000_000
+			var s state
+			b.ReportAllocs()
+			for b.Loop() {
+				s, _, _ = algorithm.Step(a, s, m, 1)
+				m.Now += 100_000
+			}
+		})
+	}
+}
