@@ -11,30 +11,35 @@ import (
 // store never sees a caller's text and every key is of one size.
 type Key [16]byte
 
-// Part is one typed part of a key. Parts of different kinds, and lists of parts
-// that are cut differently, never make the same key. The zero Part is an empty
-// text of an empty kind.
+// Part is one typed part of a key: an address, a network or a text. Parts of
+// different kinds, texts that look like addresses, and lists of parts that are
+// cut differently never make the same key. The zero Part is an empty text of an
+// empty kind.
 type Part struct {
-	kind  string
-	value string
-	net   netip.Prefix
+	kind    string
+	value   string
+	address bool // the part is net, which is invalid for no address
+	net     netip.Prefix
 }
 
 // Addr makes a part of a single address. An IPv4-mapped address is IPv4, and a
-// zone is dropped.
+// zone is dropped. The invalid Addr is a caller of its own, the same for all
+// who have no address.
 func Addr(a netip.Addr) Part {
 	a = a.Unmap().WithZone("")
-	return Part{kind: "ip", net: netip.PrefixFrom(a, a.BitLen())}
+	return Part{kind: "ip", address: true, net: netip.PrefixFrom(a, a.BitLen())}
 }
 
 // Net makes a part of a network: all its addresses are one caller. The bits
-// behind the prefix do not count.
+// behind the prefix do not count; a network of IPv4-mapped addresses is IPv4, and
+// one of a single address is that address. An invalid Prefix is as an invalid
+// Addr.
 func Net(p netip.Prefix) Part {
 	a := p.Addr()
 	if a.Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
 	}
-	return Part{kind: "ip", net: p.Masked()}
+	return Part{kind: "ip", address: true, net: p.Masked()}
 }
 
 // Text makes a part of a kind (`user`, `header:X-Api-Key`, `jwt:sub`) and a
@@ -44,6 +49,9 @@ func Text(kind, value string) Part { return Part{kind: kind, value: value} }
 // Kind is "ip" or what Text was told. It is safe to log; the value is not.
 func (p Part) Kind() string { return p.kind }
 
+// String is the kind, so that a log of parts names no caller.
+func (p Part) String() string { return p.kind }
+
 // The first byte of an encoded part.
 const (
 	textPart = 1
@@ -52,18 +60,12 @@ const (
 
 // appendPart writes a part so that it says itself where it ends; a list of
 // parts is their concatenation, and two different lists never give the same
-// bytes. An address is its family's length, its prefix length and its bytes; a
-// text is its kind and value, each behind its length.
+// bytes. An address is its length in bits, that of its prefix and its bytes, or
+// a length of 0 and no more; a text is its kind and value, each behind its
+// length.
 func appendPart(b []byte, p Part) []byte {
-	if p.net.IsValid() {
-		a := p.net.Addr()
-		b = append(b, netPart, byte(a.BitLen()), byte(p.net.Bits()))
-		if a.Is4() {
-			v := a.As4()
-			return append(b, v[:]...)
-		}
-		v := a.As16()
-		return append(b, v[:]...)
+	if p.address {
+		return appendNet(b, p.net)
 	}
 	b = append(b, textPart)
 	b = binary.AppendUvarint(b, uint64(len(p.kind)))
@@ -72,8 +74,23 @@ func appendPart(b []byte, p Part) []byte {
 	return append(b, p.value...)
 }
 
-// Keyer makes keys. Use the one of the store that will see them. The zero Keyer
-// hashes without a secret: it is good for tests only. Safe for concurrent use.
+func appendNet(b []byte, p netip.Prefix) []byte {
+	a := p.Addr()
+	b = append(b, netPart, byte(a.BitLen()))
+	switch {
+	case a.Is4():
+		v := a.As4()
+		return append(append(b, byte(p.Bits())), v[:]...)
+	case a.Is6():
+		v := a.As16()
+		return append(append(b, byte(p.Bits())), v[:]...)
+	}
+	return b
+}
+
+// Keyer makes keys. Use the one of the store that will see them: the same parts
+// give other keys by another. The zero Keyer hashes without a secret: it is good
+// for tests only. Safe for concurrent use.
 type Keyer struct {
 	secret   []byte
 	low, hi  maphash.Seed
@@ -86,8 +103,12 @@ func LocalKeyer() Keyer {
 	return Keyer{low: maphash.MakeSeed(), hi: maphash.MakeSeed(), inMemory: true}
 }
 
+// String does not show the secret.
+func (k Keyer) String() string { return "weir.Keyer" }
+
 // NewKeyer makes keys for a shared store: the first 128 bits of SHA-256(secret
-// ‖ parts). Every replica needs the same secret, of at least 16 bytes.
+// ‖ parts). Every replica needs the same secret, of at least 16 bytes; a shorter
+// one is a [*FieldError] that does not show it.
 func NewKeyer(secret []byte) (Keyer, error) {
 	if len(secret) < 16 {
 		return Keyer{}, invalid("key secret", "", "shorter than 16 bytes", "make one with 32 random bytes")
@@ -101,7 +122,8 @@ const keyBuffer = 192
 
 // Key hashes the parts, in their order, and gives the tag of the first one:
 // keys whose first part is the same have the same tag. No parts make the key of
-// everybody. It allocates only for parts of more than about 150 bytes.
+// everybody. It allocates only where secret and parts together have more than
+// about 180 bytes.
 func (k Keyer) Key(parts ...Part) (Key, uint64) {
 	var buf [keyBuffer]byte
 	b := append(buf[:0], k.secret...)
