@@ -8,8 +8,8 @@ import (
 // Request is what a surface knows of a call, before anything is decided. A
 // surface fills in what it has; a Decider takes from it what its rules name.
 type Request struct {
-	Method string
-	Host   string
+	Method string // GET, POST, …
+	Host   string // as it came, with the port where it has one
 	Path   string // as it came, still escaped
 	Query  string // as it came, without the question mark
 

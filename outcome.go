@@ -1,6 +1,9 @@
 package weir
 
-import "math/bits"
+import (
+	"errors"
+	"math/bits"
+)
 
 // Cause says what decided an outcome.
 type Cause uint8
@@ -10,7 +13,7 @@ type Cause uint8
 const (
 	ByLimits  Cause = iota // the limits of the takes
 	ByDeny                 // a limit of `deny`: refused, nothing charged
-	ByFault                // the store failed and the rule's choice was applied; Err says how
+	ByFault                // the store failed; Err says how. Allowed is what was chosen for that case
 	ByMissing              // the request lacks what its key is made of; Err says what
 	ByRequest              // the request cannot be judged as it stands (a cost that is no number); Err says why
 	ByNothing              // no limit applies: unlimited, exempt, unmatched, switched off
@@ -18,10 +21,11 @@ const (
 
 // Outcome is everything one decision found. The zero Outcome is refused and
 // empty. Reusing one for the next decision keeps its slices, so that nothing is
-// allocated. An Outcome is not safe for concurrent use.
+// allocated. An Outcome is not safe for concurrent use, and a copy shares its
+// slices: hand on a pointer.
 type Outcome struct {
-	Allowed bool
-	Cause   Cause
+	Allowed bool  // the call may go on, after Delay
+	Cause   Cause // what decided
 
 	// Binding is the index of the take that decided: of a refusal, the refused
 	// limit with the longest wait (never before all); of an allowed call, the
@@ -39,13 +43,21 @@ type Outcome struct {
 	Decisions []Decision // what each was answered; same length after a decision
 	Err       error      // with the causes ByFault, ByMissing and ByRequest
 
-	spent bool // what was charged has been given back
+	spent   bool     // what was charged has been given back
+	returns []Return // room for doing so
 }
 
 // Reset empties the outcome and keeps its slices.
 func (o *Outcome) Reset() {
 	clear(o.Takes) // lets go of limits and edges
-	*o = Outcome{Binding: -1, Takes: o.Takes[:0], Decisions: o.Decisions[:0]}
+	o.Takes = o.Takes[:0]
+	o.begin()
+}
+
+// begin empties the outcome but for what was asked.
+func (o *Outcome) begin() {
+	clear(o.returns)
+	*o = Outcome{Binding: -1, Takes: o.Takes, Decisions: o.Decisions[:0], returns: o.returns[:0]}
 }
 
 // Limit is the limit that decided, nil when there is none.
@@ -97,9 +109,38 @@ func (o *Outcome) Fail(choice Mode, err error) {
 	o.Allowed = choice == Open
 }
 
+// fault makes the outcome refused because nothing could be decided, and hands
+// the error on.
+func (o *Outcome) fault(err error) error {
+	o.Cause, o.Err = ByFault, err
+	if errors.Is(err, ErrInvalid) {
+		o.Cause = ByRequest
+	}
+	clear(o.Decisions) // a store may have begun to write
+	return err
+}
+
+// loadEdges gives every calendar take the edges that its limit remembers.
+func (o *Outcome) loadEdges() {
+	for i := range o.Takes {
+		if t := &o.Takes[i]; t.Edges == nil && t.Limit.calendar() {
+			t.Edges = t.Limit.edges.Load()
+		}
+	}
+}
+
+// refreshEdges gives every calendar take edges around the store's time.
+func (o *Outcome) refreshEdges(now Micros) {
+	for i := range o.Takes {
+		if t := &o.Takes[i]; t.Limit.calendar() {
+			t.Edges = t.Limit.refreshEdges(now)
+		}
+	}
+}
+
 // conclude fills in what follows from the decisions.
-func (o *Outcome) conclude(allowed bool, s Stamp) {
-	o.Allowed, o.Cause, o.Stamp, o.Binding = allowed, ByLimits, s, -1
+func (o *Outcome) conclude(allowed bool) {
+	o.Allowed = allowed
 	for i := range o.Takes {
 		if o.Takes[i].Join != All {
 			continue

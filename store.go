@@ -108,9 +108,9 @@ type Stamp struct {
 
 // Return gives back what a take was given: units of a charge, or a slot.
 type Return struct {
-	Limit   *Limit
-	Key     Key
-	Tag     uint64
+	Limit   *Limit  // as in the take that charged
+	Key     Key     // likewise
+	Tag     uint64  // likewise
 	Receipt Receipt // of the charge that is refunded; zero for a slot
 	Units   int64   // 1..Receipt.Cost
 	Slot    SlotID  // concurrency only: the holder
@@ -138,6 +138,9 @@ type Store interface {
 	// given twice, and a receipt of other numbers or of a window that is over
 	// gives nothing; neither is an error. The store trusts its caller to
 	// present each receipt once.
+	//
+	// Errors: ErrInvalid, and ErrNotApplied when nothing was given back. Any
+	// other may have given back some of it, and is not tried again.
 	Return(ctx context.Context, returns []Return) (Stamp, error)
 
 	// Reset forgets the state of one limit and key, also one that cannot be
