@@ -36,7 +36,7 @@ func formatDuration(d time.Duration) string {
 	for _, u := range durationUnits {
 		if n := d / u.size; n > 0 {
 			b.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
-			d -= n * u.size
+			d %= u.size
 		}
 	}
 	return b.String()

@@ -382,7 +382,7 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 		if !errors.Is(err, weir.ErrInvalid) || err.Error() != "weir: "+want {
 			t.Errorf("%v; want %s", err, want)
 		}
-		if o.Allowed || o.Cause != weir.ByRequest || o.Err != err || o.Binding != -1 || o.RetryAfter+o.Delay != 0 || o.Limit() != nil {
+		if o.Allowed || o.Cause != weir.ByRequest || !errors.Is(o.Err, err) || o.Binding != -1 || o.RetryAfter+o.Delay != 0 || o.Limit() != nil {
 			t.Errorf("%s: the outcome says %+v", want, o)
 		}
 	}

@@ -259,6 +259,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, fixed-window, sliding-window, sliding-log, leaky-bucket, calendar, wait, queue, spread, lease, block")
 	bad("5/s concurrent", "option", 4, `unknown word; write "10 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
+	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
 	bad("5/s x", "option", 4, "unknown word")
 	bad("5/s \xff\xfe", "option", 4, "unknown word")
 	bad("5/s burst 6 burst 6", "option", 12, "option burst: it stands here twice; leave one out")
