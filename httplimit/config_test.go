@@ -121,7 +121,7 @@ func TestRefusedKeys(t *testing.T) {
 	f(httplimit.By(strings.Repeat("x", 65), anyone), `: By "`+strings.Repeat("x", 64)+`": a kind has 1 to 64 characters; name what the value is, such as user`)
 	f(httplimit.By("a b", anyone), `: By "a b": a kind is letters, digits and :._-`)
 	f(httplimit.By("ip", anyone), `: By ip: the kind has a meaning of its own; choose another`)
-	f(httplimit.By("missing", anyone), `: By missing: the kind has a meaning of its own; choose another`)
+	f(httplimit.By("everyone", anyone), `: By everyone: the kind has a meaning of its own; choose another`)
 	f(httplimit.By("user", nil), `: By user nil: there is no function to find the value`)
 }
 

@@ -140,7 +140,7 @@ func (l *rule) without(c *call, i int) (applies bool, err error) {
 		return false, noAddress()
 	}
 	clear(c.parts)
-	c.parts = append(c.parts[:0], p, weir.Text(missingKind, ""))
+	c.parts = append(c.parts[:0], p) // alone, a key that no request with its parts has
 	return true, nil
 }
 

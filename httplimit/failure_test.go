@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"testing"
@@ -149,6 +150,26 @@ func TestPanicInARuleIsItsOnError(t *testing.T) {
 			g.expect(get("/"), limited)
 			g.seen.is(t, false, weir.ByLimits)
 		})
+	}
+}
+
+// Calls are pooled: what one has met is not the next one's.
+func TestFaultOfOneRequestIsNotTheNextOnes(t *testing.T) {
+	rule := faulty("torn", weir.Open)
+	rule.Cost = func(r *http.Request) (int64, error) {
+		if r.Header.Get("Boom") != "" {
+			panic("cost")
+		}
+		return 1, nil
+	}
+	g := ruled(t, rule)
+	for i := range 20 {
+		g.expect(get("/", "Boom: x"), ok)
+		g.seen.is(t, true, weir.ByFault)
+		g.expect(from(fmt.Sprintf("192.0.2.%d:1", i), "GET", "/"), ok)
+		if g.seen.is(t, true, weir.ByLimits); g.seen.last.Err != nil {
+			t.Fatalf("observed %v", g.seen.last.Err)
+		}
 	}
 }
 

@@ -32,6 +32,10 @@ func TestAnswersCarryTheContract(t *testing.T) {
 	field(t, res, "Retry-After", "")
 	field(t, res, "X-Weir-Decided", fmt.Sprint(int64(start)))
 	field(t, res, "Access-Control-Expose-Headers", "")
+	page := from("192.0.2.2:1", http.MethodPost, jobs, "Origin: https://app.example")
+	if res := g.expect(page, ok); !contains(res.Header.Get("Access-Control-Expose-Headers"), "RateLimit") {
+		t.Error("a page cannot read the fields")
+	}
 
 	res = g.expect(post(), ok, ok, ok, ok, limited)
 	field(t, res, "RateLimit-Policy", `"create-job";q=5;w=1`)
@@ -96,7 +100,7 @@ func TestPanicGivesTheChargeBack(t *testing.T) {
 		{Name: "a", Limits: []string{"1/day", "2/h fixed-window"}},
 		{Name: "b", Limits: []string{"1/day"}, Key: []httplimit.Key{httplimit.Everyone()}},
 	}
-	g := ruled(t, two...)
+	g := rigged(t, httplimit.Config{Rules: two, Store: &broken{Store: memory(t)}})
 	for range 10 {
 		panicking(t, g, "handler", false)
 		panicking(t, g, "handler", true)
@@ -178,6 +182,23 @@ func TestRefusedBodyIsDrainedOrTheConnectionClosed(t *testing.T) {
 	f(2, 0, true, false)
 }
 
+// dial opens a connection to a server, for what no client sends. It gives up
+// after a while, and is closed before the server, which would wait for it.
+func dial(t *testing.T, h http.Handler) net.Conn {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 // A body that stays on the connection must not be read as a request.
 func TestRefusedBodyIsNoRequest(t *testing.T) {
 	g := ruled(t, once())
@@ -185,17 +206,7 @@ func TestRefusedBodyIsNoRequest(t *testing.T) {
 	mux.Handle("POST /", g)
 	mux.HandleFunc("GET /inner", func(http.ResponseWriter, *http.Request) { t.Error("the body was served") })
 	mux.HandleFunc("GET /next", g.count)
-	srv := httptest.NewServer(mux)
-	defer srv.Close()
-
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, mux)
 	inner := "GET /inner HTTP/1.1\r\nHost: a\r\n\r\n"
 	requests := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner)
 	_, _ = io.WriteString(conn, requests+requests+"GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
@@ -215,16 +226,8 @@ func TestRefusedBodyIsNoRequest(t *testing.T) {
 // A refused upload is answered without waiting for it.
 func TestRefusedUploadIsAnsweredAtOnce(t *testing.T) {
 	g := ruled(t, httplimit.Rule{Name: "none", Limits: []string{"deny"}})
-	srv := httptest.NewServer(g)
-	defer srv.Close()
-	for _, head := range []string{"Content-Length: 1000000000", "Transfer-Encoding: chunked"} {
-		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+	for _, head := range []string{"Content-Length: 1000000000", "Content-Length: 100000", "Transfer-Encoding: chunked"} {
+		conn := dial(t, g)
 		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\n"+head+"\r\n\r\n")
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
@@ -233,7 +236,6 @@ func TestRefusedUploadIsAnsweredAtOnce(t *testing.T) {
 		if res.StatusCode != http.StatusForbidden || !res.Close {
 			t.Errorf("%s: %d, closes %t", head, res.StatusCode, res.Close)
 		}
-		conn.Close()
 	}
 }
 

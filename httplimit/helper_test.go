@@ -2,6 +2,7 @@ package httplimit_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -158,7 +159,8 @@ func (w *watcher) is(t *testing.T, allowed bool, cause weir.Cause) {
 	}
 }
 
-// A broken store fails every take as it is told to.
+// A broken store fails as it is told to, and as one does across a network when
+// its context is cancelled.
 type broken struct {
 	weir.Store
 	take func(takes []weir.Take) error // nil: passes on
@@ -175,6 +177,9 @@ func (b *broken) Take(ctx context.Context, takes []weir.Take, out []weir.Decisio
 }
 
 func (b *broken) Return(ctx context.Context, returns []weir.Return) (weir.Stamp, error) {
+	if err := ctx.Err(); err != nil {
+		return weir.Stamp{}, fmt.Errorf("%w: %w", weir.ErrNotApplied, err)
+	}
 	if b.back != nil {
 		if err := b.back(); err != nil {
 			return weir.Stamp{}, err

@@ -20,7 +20,6 @@ type Key struct {
 // The kinds of parts that By cannot have.
 const (
 	addressKind  = "ip"
-	missingKind  = "missing"
 	everyoneKind = "everyone"
 )
 
@@ -85,8 +84,8 @@ func ByPathValue(name string) Key {
 // By counts by what a function finds, such as the user that an earlier handler
 // has verified. The part is missing where ok is false; an empty value is a value
 // like others. The kind tells values of different sorts apart and stands in
-// logs: letters, digits and :._- only, at most 64, and neither ip, missing nor
-// everyone. A panic in the function is a fault of the rule.
+// logs: letters, digits and :._- only, at most 64, and neither ip nor everyone. A
+// panic in the function is a fault of the rule.
 func By(kind string, value func(*http.Request) (value string, ok bool)) Key {
 	k := Key{kind: kind, err: checkKind("By", kind), part: func(c *call) (weir.Part, bool) {
 		v, ok := value(c.request)
@@ -103,7 +102,7 @@ const maxKind = 64
 // checkKind refuses a kind that would not do as a label.
 func checkKind(field, kind string) *weir.FieldError {
 	switch kind {
-	case addressKind, missingKind, everyoneKind:
+	case addressKind, everyoneKind:
 		return invalid(field, kind, "the kind has a meaning of its own", "choose another")
 	}
 	_, last, _ := strings.Cut(kind, ":")
