@@ -99,7 +99,9 @@ func (k known) instants(s *share) []weir.Micros {
 			if charged > 0 {
 				before, _ = law.charge(before, moment{now: now}, charged)
 			}
-			instants = append(instants, within(at-(law.reset(before, now)-told)))
+			for several := range len(k.pending) { // each may account for a part of the difference
+				instants = append(instants, within(at-(law.reset(before, now)-told)/weir.Micros(several+1)))
+			}
 		}
 	}
 	slices.Sort(instants)
@@ -160,10 +162,11 @@ func (from spot) times(s *share, at, now weir.Micros) []weir.Micros {
 	if !s.unknown() {
 		return []weir.Micros{s.op.Stamp.Now}
 	}
-	times := []weir.Micros{from.since, min(max(at, from.since), now)}
+	within := func(t weir.Micros) weir.Micros { return min(max(t, from.since), now) }
+	times := []weir.Micros{from.since, within(at), within(at + 1), within(at - 1)}
 	for _, need := range s.needs() {
 		if law := lawOf(s.limit()); need <= law.capacity() {
-			times = append(times, min(from.since+law.wait(from.state, from.since, need), now))
+			times = append(times, within(from.since+law.wait(from.state, from.since, need)))
 		}
 	}
 	slices.Sort(times)

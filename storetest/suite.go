@@ -35,12 +35,17 @@ func Run(t *testing.T, open func(t testing.TB, now func() weir.Micros) weir.Stor
 // Run runs the suite.
 func (s Suite) Run(t *testing.T) {
 	t.Helper()
+	s.run(t, sizesOf(os.Getenv("WEIR_LONG") == "1", testing.Short()))
+}
+
+func (s Suite) run(t *testing.T, z sizes) {
+	t.Helper()
 	for _, c := range checks() {
 		if s.Live && !c.live || s.ClockRunsBack && c.monotone {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			r := &rig{live: s.Live, runsBack: s.ClockRunsBack, sizes: sizesOf(os.Getenv("WEIR_LONG") == "1", testing.Short())}
+			r := &rig{live: s.Live, runsBack: s.ClockRunsBack, sizes: z}
 			r.open = func(now func() weir.Micros) weir.Store { return s.Open(t, now) }
 			if err := c.run(r); err != nil {
 				t.Error(err)

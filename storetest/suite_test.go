@@ -11,16 +11,6 @@ func TestPlainStore(t *testing.T) {
 	Run(t, func(_ testing.TB, now func() weir.Micros) weir.Store { return newPlain(now, none) })
 }
 
-func TestMemstore(t *testing.T) {
-	Run(t, func(t testing.TB, now func() weir.Micros) weir.Store {
-		s, err := memstore.New(memstore.Config{Now: now, MaxKeys: 10000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	})
-}
-
 // A store that reads its own clock.
 func TestLiveStore(t *testing.T) {
 	Suite{Live: true, Open: func(t testing.TB, _ func() weir.Micros) weir.Store {
@@ -29,12 +19,12 @@ func TestLiveStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		return s
-	}}.Run(t)
+	}}.run(t, sizesOf(false, true))
 }
 
 // A store that passes on a clock that is stepped back.
 func TestStoreWhoseClockRunsBack(t *testing.T) {
 	Suite{ClockRunsBack: true, Open: func(_ testing.TB, now func() weir.Micros) weir.Store {
 		return newPlain(now, clockRuns)
-	}}.Run(t)
+	}}.run(t, sizesOf(false, true))
 }
