@@ -150,6 +150,47 @@ func TestTouchIsDoneOnce(t *testing.T) {
 	}
 }
 
+// A clock that runs back by years, under other numbers at any rate, frees
+// nothing: also where what is owed is more units than can be counted.
+func TestFarBackUnderOtherNumbers(t *testing.T) {
+	d := roll(7)
+	limits := append(everyday(t), atTheEdge(t)...)
+	for range steps() / 20 {
+		one, two := limits[d.Int64N(int64(len(limits)))].Algorithm(), limits[d.Int64N(int64(len(limits)))].Algorithm()
+		s, _ := one.Charge(state{}, at(started), one.Capacity())
+		back := started - micros(d.Int64N(int64(started)))
+		owed, _ := one.Level(s, at(back))
+		left, _ := two.Level(two.Touch(s, at(back)), at(back))
+		if owed != 0 || left > max(0, two.Capacity()-one.Capacity()) {
+			t.Fatalf("%+v emptied, %d µs back: %d units are left, and %d under %+v", one, started-back, owed, left, two)
+		}
+		charged, r := two.Force(two.Touch(s, at(back)), at(back), 1)
+		if after, _ := two.Level(charged, at(back)); r.Cost > 0 && after > left {
+			t.Fatalf("%+v, state %v: %d units left, and %d after one more", two, s, left, after)
+		}
+	}
+}
+
+func TestFamilies(t *testing.T) {
+	b, w := everyday(t)[0].Algorithm(), window(t, "3/s fixed-window").Algorithm()
+	if b.Family() != algorithm.TokenBucketFamily || w.Family() != algorithm.FixedWindowFamily {
+		t.Errorf("families %c and %c", b.Family(), w.Family())
+	}
+	calendar, err := algorithm.NewCalendarWindow(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := calendar.Moment(started, 0); ok {
+		t.Errorf("a calendar has a grid of its own: %+v", m)
+	}
+	for _, a := range []algorithm.Algorithm{b, w} {
+		s, _ := a.Charge(state{}, algorithm.Moment{Now: 5, Start: 0, End: 10}, 1)
+		if same, r := a.Charge(s, algorithm.Moment{Now: 5, Start: 0, End: 10}, 0); same != s || r != (receipt{}) {
+			t.Errorf("%T: a charge of nothing makes %v of %v", a, same, s)
+		}
+	}
+}
+
 // A count of another grid goes on in the current window, whether the state has
 // been touched or not; and what comes back in full leaves nothing.
 func TestWindowStates(t *testing.T) {
