@@ -98,7 +98,7 @@ func simulated() []*weir.Limit {
 // wherever in its time each was, and whatever answers were lost.
 func TestCheckersRaiseNoFalseAlarm(t *testing.T) {
 	for _, lost := range []int{0, 2, 6} {
-		for seed := range uint64(2 * testSizes().rounds) {
+		for seed := range uint64(testSizes().rounds) {
 			h := simulate(seed, lost, 150, simulated()...)
 			if err := CheckLinearizable(h, true); err != nil {
 				t.Fatalf("seed %d, %d %% lost: %v", seed, lost, err)
