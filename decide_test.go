@@ -195,6 +195,7 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 		{now: noon, decisions: []weir.Decision{{RetryAfter: 9}}},
 		{err: weir.ErrUnknown},
 		allowed,
+		{allowed: true}, // and says nothing of the takes
 	}}
 	l, o := tell(t, s, "5/h"), new(weir.Outcome)
 	want := []string{
@@ -203,6 +204,7 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 		"false 0 0 9 false 0 <nil>",
 		"false 2 -1 0 false 0 weir: outcome unknown",
 		"true 0 0 0 false 0 <nil>",
+		"true 0 -1 0 false 0 <nil>",
 	}
 	var got []string
 	for range want {
@@ -215,6 +217,9 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}
+	if o.Decisions[0] != (weir.Decision{}) {
+		t.Errorf("a decision of another call: %+v", o.Decisions)
+	}
 	// The same takes may be decided again, as they stand.
 	s.takes = 0
 	got = nil
@@ -224,6 +229,23 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decided again (- want, + got):\n%s", diff)
+	}
+}
+
+// An outcome that lies in a pool keeps no limit of an old policy alive.
+func TestAnOutcomeThatIsResetLetsGo(t *testing.T) {
+	b, o := limited(t, "5/h", "5/day calendar UTC"), new(weir.Outcome)
+	if err := b.Take(t.Context(), o, 1, user()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Refund(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	o.Reset()
+	for _, take := range o.Takes[:2] {
+		if take != (weir.Take{}) {
+			t.Errorf("it keeps %+v", take)
+		}
 	}
 }
 

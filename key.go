@@ -26,8 +26,8 @@ type Part struct {
 // zone is dropped. The invalid Addr is a caller of its own, the same for all
 // who have no address.
 func Addr(a netip.Addr) Part {
-	a = a.Unmap().WithZone("")
-	return Part{kind: "ip", address: true, net: netip.PrefixFrom(a, a.BitLen())}
+	a = a.Unmap()
+	return Part{kind: "ip", address: true, net: netip.PrefixFrom(a, a.BitLen())} // a Prefix has no zone
 }
 
 // Net makes a part of a network: all its addresses are one caller. The bits

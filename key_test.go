@@ -314,6 +314,16 @@ func TestTagIsThatOfTheFirstPart(t *testing.T) {
 	})
 }
 
+// Both halves of a key are hashes of their own: 128 bits tell callers apart.
+func TestHalvesOfAKeyDiffer(t *testing.T) {
+	eachKeyer(t, func(t *testing.T, k Keyer) {
+		key, tag := k.Key(Text("user", "42"))
+		if bytes.Equal(key[:8], key[8:]) || binary.LittleEndian.Uint64(key[:8]) != tag {
+			t.Errorf("key %x, tag %x", key, tag)
+		}
+	})
+}
+
 func TestKeyersOfDifferentSecretsDiffer(t *testing.T) {
 	other, err := NewKeyer([]byte("0123456789abcdef0123456789abcdeF"))
 	if err != nil {

@@ -78,6 +78,7 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("999983/s burst 1000000000000", 15, "weir: burst 1000000000000: too large to count exactly at this rate; write at most 9007361386")
 	f("1000000000000/s", 0, "weir: burst 1000000000000: by default it is the count, and that is too large to count exactly at this rate; write at most 9007208260, or a rounder count")
 	f("12345678901/day", 0, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; write at most 729582, or a rounder count")
+	f(" 12345678901/day", 1, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; write at most 729582, or a rounder count")
 	f("4503599627370495/s burst 10", 25, "weir: burst 10: too large to count exactly at this rate; write at most 9")
 	f("1/s overdraft 9223372036854775807", 14, "weir: overdraft 9223372036854775807: it needs 146135 years to refill; write at most 4503599627")
 	f("10/s overdraft 9", 15, "weir: overdraft 9: the debt may be no smaller than the burst of 10; leave it out, or raise it")
@@ -274,7 +275,7 @@ func TestNames(t *testing.T) {
 	} {
 		_, err := weir.ParseLimit(name, "5/s")
 		want := "weir: name " + strconv.Quote(name) + ": a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit"
-		if err == nil || err.Error() != want {
+		if err == nil || err.Error() != want || refusals(t, err)[0].Offset != -1 {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -90,7 +90,7 @@ func TestPrintedSpecsReadBack(t *testing.T) {
 		if s.Burst == s.Count {
 			s.Burst = 0
 		}
-		if got != s || err != nil {
+		if got != s || err != nil || got.String() != text {
 			t.Fatalf("%q reads as %+v, %v; want %+v", text, got, err, s)
 		}
 	})
