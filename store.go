@@ -111,7 +111,7 @@ type Return struct {
 	Limit   *Limit  // as in the take that charged
 	Key     Key     // likewise
 	Tag     uint64  // likewise
-	Receipt Receipt // of the charge that is refunded; zero for a slot
+	Receipt Receipt // of the charge that is refunded, presented once in full or in part; zero for a slot
 	Units   int64   // 1..Receipt.Cost
 	Slot    SlotID  // concurrency only: the holder
 	Renew   bool    // concurrency only: keep the slot for another lease instead of releasing it

@@ -95,9 +95,6 @@ func (r rate) mostUnits() int64 {
 // tooLarge says why so many units are refused: they would take more than a
 // lifetime to refill, or could not be counted exactly.
 func tooLarge(field string, value int64, r rate, most int64) error {
-	if most < 1 {
-		return refuse(field, value, fmt.Sprintf("%d units per %d µs is a rate too large to count exactly", r.n, r.p), "write a rounder or smaller count")
-	}
 	remedy := fmt.Sprintf("write at most %d", most)
 	const year = 31_557_600_000_000 // µs of a Julian year
 	if t := r.wide(value).whole; t >= int64(MaxMicros) {

@@ -65,8 +65,8 @@ func checkTakes(takes []weir.Take) error {
 			return err
 		}
 		for _, other := range takes[:i] {
-			if other.Key == t.Key && other.Limit.ID() == t.Limit.ID() && numbersOf(other.Limit) != numbersOf(t.Limit) {
-				return fmt.Errorf("%w: one state by two numbers", weir.ErrInvalid)
+			if other.Key == t.Key && other.Limit.ID() == t.Limit.ID() && other.Limit.Spec() != t.Limit.Spec() {
+				return fmt.Errorf("%w: one state by two Specs", weir.ErrInvalid)
 			}
 		}
 	}
@@ -91,19 +91,6 @@ func checkTake(t weir.Take) error {
 		return fmt.Errorf("%w: a slot", weir.ErrUnsupported)
 	}
 	return nil
-}
-
-// numbersOf is what of a limit judges: its Spec, with what it means by leaving
-// something out.
-func numbersOf(l *weir.Limit) weir.Spec {
-	s := l.Spec()
-	switch law := lawOf(l).(type) {
-	case bucketLaw:
-		s.Burst, s.Overdraft = law.burst, law.overdraft
-	case windowLaw:
-		s.Overdraft = law.overdraft
-	}
-	return s
 }
 
 // checkReturns refuses returns that can never be right.
