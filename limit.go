@@ -16,8 +16,9 @@ import (
 
 // Limit is a compiled limit under a name. The name is its identity: it alone
 // names the state, so that a limit whose numbers change keeps what its callers
-// have used. A Limit is immutable and safe for concurrent use; make it once and
-// share it.
+// have used. A Limit is immutable and safe for concurrent use: make it once,
+// with [NewLimit] or [ParseLimit], and share it. The zero Limit is refused
+// wherever it is handed in.
 type Limit struct {
 	name, rule, slot string
 	text             string
@@ -54,8 +55,9 @@ func NewLimit(name string, s Spec) (*Limit, error) {
 	return l, nil
 }
 
-// ParseLimit is [ParseSpec] and [NewLimit] in one. Refusals of numbers have
-// their offset in the text, those of the name have none (-1).
+// ParseLimit is [ParseSpec] and [NewLimit] in one: what the latter refuses of
+// the numbers has its offset in the text, too. A name that is refused has none
+// (-1).
 func ParseLimit(name, text string) (*Limit, error) {
 	p := parse(text)
 	if err := p.err(); err != nil {

@@ -246,7 +246,6 @@ func TestWhatThisVersionDoesNotHave(t *testing.T) {
 	f("5 concurrent", "concurrent")
 	f("5/s block 5m", "block")
 	f("5/s fixed-window block 5m x 2 max 1h", "block")
-	f("5 concurrent block 5m", "block")
 }
 
 func TestNames(t *testing.T) {

@@ -2,6 +2,7 @@ package weir
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func ParseSpec(text string) (Spec, error) {
 func parse(text string) *parser {
 	p := &parser{at: map[string]word{}}
 	if len(text) > longestText {
-		p.fail("limit", word{}, "longer than 512 bytes", "a limit is a few words")
+		p.fail("limit", word{}, fmt.Sprintf("longer than %d bytes", longestText), "a limit is a few words")
 		return p
 	}
 	p.split(text)

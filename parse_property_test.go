@@ -69,7 +69,7 @@ func drawSpec(t *rapid.T) weir.Spec {
 	case weir.FixedWindow, weir.SlidingWindow, weir.SlidingLog:
 		s.Spread = s.Zone == "" && some.Draw(t, "spread")
 	}
-	if some.Draw(t, "has block") {
+	if s.Algorithm != weir.Concurrency && some.Draw(t, "has block") {
 		s.Block.For = drawSpan(t, "block")
 		if some.Draw(t, "grows") {
 			s.Block.Factor = max(2, drawCount(t, "factor"))

@@ -77,7 +77,7 @@ type Spec struct {
 	// Lease is how long a concurrency slot lasts without being renewed.
 	Lease time.Duration
 
-	// Block refuses everything for a time after a refusal.
+	// Block refuses everything for a time after a refusal. Rates only.
 	Block Block
 }
 
@@ -229,7 +229,11 @@ func (s Spec) checkCalendar(add complain) {
 
 func (s Spec) checkBlock(add complain) {
 	b := s.Block
-	if b == (Block{}) {
+	switch {
+	case b == (Block{}):
+		return
+	case s.Algorithm == Concurrency:
+		add("block", b.For, "a concurrent limit has none", "it goes with a rate")
 		return
 	}
 	checkSpan(add, "block", b.For)

@@ -94,19 +94,17 @@ func (p *parser) err() error {
 	return joined(p.errs)
 }
 
-// locate gives refusals of a Spec that was read here the place and the text of
-// the value that they name. The default of a field has the place of the count
+// locate gives a refusal of the Spec that was read here the place and the text
+// of the value that it names. The default of a field has the place of the count
 // that it follows from.
-func (p *parser) locate(errs ...*FieldError) {
-	for _, e := range errs {
-		w, written := p.at[e.Field]
-		if !written {
-			w = p.at["count"]
-		}
-		e.Offset = w.offset
-		if written && e.Value != "" {
-			e.Value = w.text
-		}
+func (p *parser) locate(e *FieldError) {
+	w, written := p.at[e.Field]
+	if !written {
+		w = p.at["count"]
+	}
+	e.Offset = w.offset
+	if written && e.Value != "" {
+		e.Value = w.text
 	}
 }
 
