@@ -25,7 +25,9 @@ type Limiter struct {
 
 // New joins limits with a store. The limits need different names; an unlimited
 // one costs nothing, and one that denies refuses everything before the store is
-// asked. Without limits everything passes. Errors are [*FieldError].
+// asked. Without limits everything passes. A store whose room is bounded is told
+// which limits to expect. Errors are [*FieldError], or what the store says to
+// that.
 func New(store Store, limits ...*Limit) (*Limiter, error) {
 	if store == nil {
 		return nil, errNoStore()
@@ -48,7 +50,18 @@ func New(store Store, limits ...*Limit) (*Limiter, error) {
 	if len(l.limits) > MaxTakes {
 		return nil, errTooMany(len(l.limits))
 	}
+	if s, ok := store.(expecter); ok {
+		if err := s.Expect(l.limits...); err != nil {
+			return nil, err
+		}
+	}
 	return l, nil
+}
+
+// expecter is what a store with bounded room may have: it keeps room for each
+// rule from the beginning, before another's flood can take it.
+type expecter interface {
+	Expect(limits ...*Limit) error
 }
 
 func errNoStore() error {

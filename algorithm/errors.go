@@ -3,7 +3,9 @@ package algorithm
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // ErrInvalid is what every refusal of a number matches with errors.Is.
@@ -20,19 +22,36 @@ type FieldError struct {
 }
 
 // Error gives one sentence, `weir: burst 0: a bucket must hold at least 1 unit`,
-// followed by the remedy.
+// followed by the remedy. A value that came from outside is cut to a line's
+// length, and quoted where it is not plain text, so that it is safe to log.
 func (e *FieldError) Error() string {
 	var b strings.Builder
 	b.WriteString("weir: ")
 	b.WriteString(e.Field)
 	if e.Value != "" {
-		b.WriteString(" " + e.Value)
+		b.WriteString(" " + plain(e.Value))
 	}
 	b.WriteString(": " + e.Problem)
 	if e.Remedy != "" {
 		b.WriteString("; " + e.Remedy)
 	}
 	return b.String()
+}
+
+// longestValue is how much of a value an error shows.
+const longestValue = 120
+
+// plain gives a text that can stand in one line of a log or a terminal.
+func plain(s string) string {
+	if len(s) > longestValue {
+		s = s[:longestValue] + "…"
+	}
+	for _, r := range s {
+		if !strconv.IsPrint(r) || r == utf8.RuneError {
+			return strconv.Quote(s)
+		}
+	}
+	return s
 }
 
 // Is reports that a FieldError is an ErrInvalid.

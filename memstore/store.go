@@ -98,16 +98,14 @@ func (s *Store) Return(_ context.Context, returns []weir.Return) (weir.Stamp, er
 	}
 	c, _ := s.calls.Get().(*call)
 	defer s.calls.Put(c)
-	var now weir.Micros
-	for len(returns) > 0 {
+	for {
 		n := min(len(returns), weir.MaxTakes)
-		var err error
-		if now, err = c.giveBack(returns[:n]); err != nil {
+		now, err := c.giveBack(returns[:n])
+		returns = returns[n:]
+		if err != nil || len(returns) == 0 {
 			return weir.Stamp{Now: now, Epoch: s.epoch}, err
 		}
-		returns = returns[n:]
 	}
-	return weir.Stamp{Now: now, Epoch: s.epoch}, nil
 }
 
 // Reset is [weir.Store].Reset. A key that shares an overflow cell cannot be

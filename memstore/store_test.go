@@ -53,6 +53,9 @@ func TestClosedStoreAnswersErrClosed(t *testing.T) {
 	if !errors.Is(err, weir.ErrClosed) {
 		t.Errorf("Return: %v", err)
 	}
+	if _, err = b.Return(context.Background(), nil); !errors.Is(err, weir.ErrClosed) {
+		t.Errorf("Return of nothing: %v", err)
+	}
 	if err := b.Reset(context.Background(), l, take.Key); !errors.Is(err, weir.ErrClosed) {
 		t.Errorf("Reset: %v", err)
 	}
