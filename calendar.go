@@ -16,7 +16,7 @@ func loadZone(name string) (*time.Location, *FieldError) {
 			return zone, nil
 		}
 	}
-	return nil, invalid("calendar", name, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC; the system, or the program by importing time/tzdata, must know it")
+	return nil, Invalid("calendar", name, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC; the system, or the program by importing time/tzdata, must know it")
 }
 
 // isZoneName reports whether s matches [A-Z][A-Za-z0-9/_+-]* and is not Local.

@@ -78,11 +78,11 @@ func checkCall(ctx context.Context, store Store) error {
 	case store == nil:
 		return errNoStore()
 	case ctx == nil:
-		return invalid("context", "nil", "a call needs one", "use context.Background() where there is none")
+		return Invalid("context", "nil", "a call needs one", "use context.Background() where there is none")
 	}
 	return nil
 }
 
 func errNoOutcome() error {
-	return invalid("outcome", "nil", "the answer needs a place", "hand in new(weir.Outcome)")
+	return Invalid("outcome", "nil", "the answer needs a place", "hand in new(weir.Outcome)")
 }

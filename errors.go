@@ -55,9 +55,9 @@ func (e *StateError) Error() string {
 // Unwrap gives the cause and [ErrNotApplied].
 func (e *StateError) Unwrap() []error { return []error{e.Err, ErrNotApplied} }
 
-// invalid builds a FieldError that came without a text. Durations stand in it
-// as a limit's text has them.
-func invalid(field string, value any, problem, remedy string) *FieldError {
+// Invalid makes a FieldError for a value that stands in no text (Offset -1).
+// Durations are shown as a limit's text has them. The remedy may be empty.
+func Invalid(field string, value any, problem, remedy string) *FieldError {
 	if d, ok := value.(time.Duration); ok {
 		value = formatDuration(d)
 	}

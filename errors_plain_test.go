@@ -40,7 +40,7 @@ func TestNewTellsTheStoreItsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var limits []*weir.Limit
-	for _, name := range strings.Fields("a b c d e f g h i") {
+	for name := range strings.FieldsSeq("a b c d e f g h i") {
 		limits = append(limits, weir.MustLimit(name, "5/s"))
 	}
 	if _, err := weir.New(store, limits...); !errors.Is(err, weir.ErrNotApplied) {

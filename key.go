@@ -111,7 +111,7 @@ func (k Keyer) String() string { return "weir.Keyer" }
 // one is a [*FieldError] that does not show it.
 func NewKeyer(secret []byte) (Keyer, error) {
 	if len(secret) < 16 {
-		return Keyer{}, invalid("key secret", "", "shorter than 16 bytes", "make one with 32 random bytes")
+		return Keyer{}, Invalid("key secret", "", "shorter than 16 bytes", "make one with 32 random bytes")
 	}
 	return Keyer{secret: append([]byte(nil), secret...)}, nil
 }

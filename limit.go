@@ -42,7 +42,7 @@ func NewLimit(name string, s Spec) (*Limit, error) {
 	var slotted bool
 	l.rule, l.slot, slotted = strings.Cut(name, "/")
 	if !isName(l.rule) || slotted && !isName(l.slot) {
-		refusals = append(refusals, invalid("name", strconv.Quote(name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", ""))
+		refusals = append(refusals, Invalid("name", strconv.Quote(name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", ""))
 	}
 	if err := joined(refusals); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func New(store Store, limits ...*Limit) (*Limiter, error) {
 		case !limit.built():
 			return nil, errNoLimit()
 		case names[limit.name]:
-			return nil, invalid("limit", limit.name, "two limits have this name and would share their states", "name them <rule>/<slot>")
+			return nil, Invalid("limit", limit.name, "two limits have this name and would share their states", "name them <rule>/<slot>")
 		case limit.spec.Algorithm == Deny:
 			l.deny = true
 		case limit.spec.Algorithm != Unlimited:
@@ -65,15 +65,15 @@ type expecter interface {
 }
 
 func errNoStore() error {
-	return invalid("store", "nil", "a limiter needs a store", "make one with memstore.New, and the limiter with weir.New")
+	return Invalid("store", "nil", "a limiter needs a store", "make one with memstore.New, and the limiter with weir.New")
 }
 
 func errNoLimit() error {
-	return invalid("limit", "nil", "it was not built", "check the error of ParseLimit")
+	return Invalid("limit", "nil", "it was not built", "check the error of ParseLimit")
 }
 
 func errTooMany(n int) error {
-	return invalid("limits", n, "too many for one call", fmt.Sprintf("at most %d", MaxTakes))
+	return Invalid("limits", n, "too many for one call", fmt.Sprintf("at most %d", MaxTakes))
 }
 
 // Allow takes one unit of every limit for the key made of parts, and says
@@ -168,18 +168,6 @@ func (l *Limiter) TakeAll(ctx context.Context, o *Outcome, takes ...Take) error 
 		return nil
 	}
 	return Decide(ctx, l.store, o)
-}
-
-// checkCost refuses costs that no take can have, also where no limit would see
-// them.
-func checkCost(cost int64, how How) error {
-	switch {
-	case cost < 0:
-		return invalid("cost", cost, "a cost is not negative", "to give units back use Refund")
-	case cost == 0 && how&Peek == 0:
-		return invalid("cost", cost, "a take asks for at least 1 unit", "to look without taking use Peek")
-	}
-	return nil
 }
 
 // Key makes the key and tag that a Take needs.

@@ -122,7 +122,7 @@ func (s Spec) Validate() error { return joined(s.refusals()) }
 func (s Spec) refusals() []*FieldError {
 	var list []*FieldError
 	add := func(field string, value any, problem, remedy string) {
-		list = append(list, invalid(field, value, problem, remedy))
+		list = append(list, Invalid(field, value, problem, remedy))
 	}
 	switch {
 	case s.Algorithm > Deny:

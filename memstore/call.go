@@ -25,7 +25,7 @@ type place struct {
 // is pooled.
 type call struct {
 	store  *Store
-	shares *shares // as they stand for the whole call
+	shares *shares // as they stand for the whole call, with the rules of all its limits
 	now    weir.Micros
 	joins  uint8 // bits of the joins that occur
 
@@ -34,6 +34,7 @@ type call struct {
 	stripes    [weir.MaxTakes]int
 	stripeCnt  int
 
+	members   [weir.MaxTakes]*member // the limit of each take
 	cells     [weir.MaxTakes]cell
 	cellCount int
 	cellOf    [weir.MaxTakes]uint8            // which cell a take names
@@ -43,6 +44,7 @@ type call struct {
 var (
 	errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
 	errNoRoom  = fmt.Errorf("%w: no room for new keys", weir.ErrNotApplied)
+	errMixed   = fmt.Errorf("%w: keys under different plans share a cell for want of room, and cannot be judged in one step", weir.ErrNotApplied)
 )
 
 // take runs a whole call: lock, resolve, read the clock, decide, commit.
@@ -58,16 +60,17 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 		return false, 0, weir.ErrClosed
 	}
 	for i := range takes {
-		t := &takes[i]
-		m := c.store.find(t.Limit.ID())
-		if m == nil {
-			m = c.store.add(t.Limit)
+		if c.members[i] = c.store.find(takes[i].Limit.ID()); c.members[i] == nil {
+			c.members[i] = c.store.add(takes[i].Limit)
 		}
-		if m == nil {
+		if c.members[i] == nil {
 			return false, 0, errNoCells
 		}
-		c.shares = c.store.shares.Load()
-		c.name(i, address{t.Limit.ID(), t.Key}, m, t.Tag)
+	}
+	c.shares = c.store.shares.Load()
+	for i := range takes {
+		t := &takes[i]
+		c.name(i, address{t.Limit.ID(), t.Key}, c.members[i], t.Tag)
 	}
 	c.lockStripes()
 	if err := c.readClock(); err != nil {
@@ -93,10 +96,10 @@ func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	if c.store.closed.Load() {
 		return 0, weir.ErrClosed
 	}
+	c.shares = c.store.shares.Load()
 	for i := range returns {
 		r := &returns[i]
 		if m := c.store.find(r.Limit.ID()); m != nil {
-			c.shares = c.store.shares.Load()
 			c.name(i, address{r.Limit.ID(), r.Key}, m, r.Tag)
 			c.cells[c.cellOf[i]].algo = r.Limit.Algorithm()
 		} else {
@@ -127,6 +130,7 @@ const none = weir.MaxTakes
 
 func (c *call) reset() {
 	clear(c.cells[:c.cellCount]) // lets go of limits
+	clear(c.members[:])
 	c.shardCount, c.stripeCnt, c.cellCount, c.joins, c.now = 0, 0, 0, 0, 0
 }
 
@@ -252,6 +256,9 @@ func (c *call) open(takes []weir.Take) error {
 		}
 	}
 	c.mergeShared()
+	if c.mixed(takes) {
+		return errMixed
+	}
 	for i := range takes {
 		t := takes[i]
 		if c.cells[c.cellOf[i]].place.inCell() {
@@ -317,6 +324,21 @@ func (c *call) mergeShared() {
 			}
 		}
 	}
+}
+
+// mixed reports whether two takes that belong together name one cell under
+// different numbers. Of one key that is refused beforehand; keys that share an
+// overflow cell may be under different plans.
+func (c *call) mixed(takes []weir.Take) bool {
+	for i := range takes {
+		for j := range i {
+			a, b := &takes[i], &takes[j]
+			if c.cellOf[i] == c.cellOf[j] && a.Limit != b.Limit && a.Join == b.Join && a.Join != weir.Alone && a.Limit.Spec() != b.Limit.Spec() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // sharesWith reports whether two keys live in the same overflow cell.

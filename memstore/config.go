@@ -28,8 +28,11 @@ type Config struct {
 	OnFull OnFull
 
 	// Reserved is how many keys are kept for a rule, by its name (the part of
-	// a limit's name before the slash); together at most half of MaxKeys. What
-	// is left of that half is shared equally by the rules that are not named.
+	// a limit's name before the slash), from the beginning; rounded up to a
+	// multiple of the store's parts, of which there are at most 64. Together
+	// they are at most half of the room for entries, which is seven eighths of
+	// MaxKeys. What is left of that half is shared equally by the other rules
+	// that the store knows.
 	Reserved map[string]int
 
 	// Now replaces the clock, for tests: microseconds since 1970, from 1 to
@@ -68,7 +71,7 @@ type sizes struct {
 func (c Config) validate() error {
 	var errs []error
 	add := func(field string, value any, problem, remedy string) {
-		errs = append(errs, &weir.FieldError{Field: "memstore " + field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1})
+		errs = append(errs, weir.Invalid("memstore "+field, value, problem, remedy))
 	}
 	if c.MaxKeys != 0 && (c.MaxKeys < leastKeys || c.MaxKeys > mostKeys) {
 		add("MaxKeys", c.MaxKeys, "out of range", fmt.Sprintf("use %d to %d, or 0 for %d", leastKeys, mostKeys, defaultKeys))
@@ -76,16 +79,16 @@ func (c Config) validate() error {
 	if c.OnFull > Admit {
 		add("OnFull", c.OnFull, "no such choice", "use Overflow, Refuse or Admit")
 	}
-	total := 0
+	z, total := c.sizes(), 0
 	for rule, n := range c.Reserved {
-		if n < 0 || n > mostKeys {
-			add("Reserved "+rule, n, "out of range", "use 0 or more")
+		if n < 1 || n > mostKeys {
+			add("Reserved "+rule, n, "out of range", "use 1 or more, or leave the rule out for an equal share")
 			continue
 		}
-		total += n
+		total += z.part(n) * z.shards
 	}
-	if total > c.maxKeys()/2 {
-		add("Reserved", total, "more than half of MaxKeys is reserved", fmt.Sprintf("reserve at most %d together, or raise MaxKeys", c.maxKeys()/2))
+	if half := z.keys / 2; total > half && c.maxKeys() >= leastKeys {
+		add("Reserved", total, "more than half of the room is reserved", fmt.Sprintf("reserve at most %d together, or raise MaxKeys", half))
 	}
 	return errors.Join(errs...)
 }
@@ -96,6 +99,9 @@ func (c Config) maxKeys() int {
 	}
 	return c.MaxKeys
 }
+
+// part is a number of keys divided among the shards, rounded up.
+func (z sizes) part(keys int) int { return (keys + z.shards - 1) / z.shards }
 
 func (c Config) sizes() sizes {
 	budget := c.maxKeys() / cellShare

@@ -165,6 +165,9 @@ func (r round) charge(allowed bool) {
 	r.settle()
 	r.each(func(_ int, _ *weir.Take, d *weir.Decision, x *cell) {
 		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
+		if x.mode == weir.Open {
+			d.Receipt = weir.Receipt{} // nothing is kept, so there is nothing to give back
+		}
 	})
 }
 

@@ -14,6 +14,7 @@ type rule struct {
 	name     string
 	index    int // among the rules, for counting
 	limits   int // members that belong to it
+	reserved int // keys promised by name; such a rule is known for good
 	overflow atomic.Uint64
 }
 
@@ -27,17 +28,10 @@ type member struct {
 	live    atomic.Int64      // cells that are not empty
 }
 
-// shares is how many entries of each rule a shard keeps room for.
-type shares struct {
-	keys  []int // by rule index
-	total int
-}
-
 // registry knows the limits and rules. Readers take no lock; a limit is added
 // under mu, and removed only by one who holds all shards as well.
 type registry struct {
-	sizes    sizes
-	reserved map[string]int
+	sizes sizes
 
 	mu      sync.Mutex
 	rules   []*rule // nil where an index is free
@@ -46,9 +40,12 @@ type registry struct {
 }
 
 func newRegistry(c Config) *registry {
-	r := &registry{sizes: c.sizes(), reserved: maps.Clone(c.Reserved)}
+	r := &registry{sizes: c.sizes()}
+	for name, n := range c.Reserved {
+		r.ruleNamed(name).reserved = n
+	}
 	r.members.Store(&map[[16]byte]*member{})
-	r.shares.Store(&shares{})
+	r.share()
 	return r
 }
 
@@ -105,7 +102,7 @@ func (r *registry) prune(now weir.Micros) {
 			continue
 		}
 		delete(members, id)
-		if m.rule.limits--; m.rule.limits == 0 {
+		if m.rule.limits--; m.rule.limits == 0 && m.rule.reserved == 0 {
 			r.rules[m.rule.index] = nil
 		}
 	}
@@ -124,34 +121,4 @@ func (m *member) overflows(now weir.Micros) bool {
 	m.live.Store(0)
 	clear(m.cells)
 	return false
-}
-
-// share divides the reserved half anew: named rules get what they are promised,
-// the others equal parts of the rest.
-func (r *registry) share() {
-	half := r.sizes.keys / 2
-	unnamed := 0
-	for _, known := range r.rules {
-		if known == nil {
-			continue
-		}
-		if n, ok := r.reserved[known.name]; ok {
-			half -= n
-		} else {
-			unnamed++
-		}
-	}
-	s := &shares{keys: make([]int, len(r.rules))}
-	for i, known := range r.rules {
-		if known == nil {
-			continue
-		}
-		n, ok := r.reserved[known.name]
-		if !ok {
-			n = max(0, half) / unnamed
-		}
-		s.keys[i] = n / r.sizes.shards
-		s.total += s.keys[i]
-	}
-	r.shares.Store(s)
 }

@@ -73,21 +73,6 @@ func (s *shard) remove(slot int32) {
 	s.free = append(s.free, slot)
 }
 
-// reserve counts one entry more for a rule.
-func (s *shard) reserve(m *member) {
-	for len(s.counts) <= m.rule.index {
-		s.counts = append(s.counts, 0)
-	}
-	s.counts[m.rule.index]++
-	s.used++
-}
-
-// release takes a reservation back.
-func (s *shard) release(m *member) {
-	s.counts[m.rule.index]--
-	s.used--
-}
-
 // insert fills a slot that has been reserved.
 func (s *shard) insert(at address, m *member, state algorithm.State) {
 	e := entry{at: at, of: m, state: state}
@@ -101,37 +86,4 @@ func (s *shard) insert(at address, m *member, state algorithm.State) {
 	}
 	s.slots = append(s.slots, e)
 	s.index[at] = int32(len(s.slots) - 1)
-}
-
-// held is how many entries and reservations a rule has here.
-func (s *shard) held(r *rule) int {
-	if r.index >= len(s.counts) {
-		return 0
-	}
-	return s.counts[r.index]
-}
-
-// crowded reports whether a call may find no room for a key of the rule: where
-// it says no, hasRoom says yes for every take of a call.
-func (s *shard) crowded(r *rule, sh *shares) bool {
-	if s.used+weir.MaxTakes <= s.cap-sh.total {
-		return false
-	}
-	return s.used+weir.MaxTakes > s.cap || s.held(r)+weir.MaxTakes > sh.keys[r.index]
-}
-
-// hasRoom reports whether one more entry of the rule may be reserved: within
-// the rule's own share always, beyond it from what no rule has reserved.
-func (s *shard) hasRoom(r *rule, sh *shares) bool {
-	if s.used >= s.cap {
-		return false
-	}
-	if s.held(r) < sh.keys[r.index] || s.used < s.cap-sh.total {
-		return true
-	}
-	beyond := 0
-	for i, n := range s.counts {
-		beyond += max(0, n-sh.keys[i])
-	}
-	return beyond < s.cap-sh.total
 }

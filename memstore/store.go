@@ -78,7 +78,7 @@ func (s *Store) Close() error {
 
 // Take is [weir.Store].Take. The context is not looked at: nothing here waits.
 func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
-	if err := checkTakes(takes, out); err != nil {
+	if err := weir.CheckTakes(takes, out); err != nil {
 		return false, weir.Stamp{}, err
 	}
 	c, _ := s.calls.Get().(*call)
@@ -93,19 +93,13 @@ func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) 
 
 // Return is [weir.Store].Return.
 func (s *Store) Return(_ context.Context, returns []weir.Return) (weir.Stamp, error) {
-	if err := checkReturns(returns); err != nil {
+	if err := weir.CheckReturns(returns); err != nil {
 		return weir.Stamp{}, err
 	}
 	c, _ := s.calls.Get().(*call)
 	defer s.calls.Put(c)
-	for {
-		n := min(len(returns), weir.MaxTakes)
-		now, err := c.giveBack(returns[:n])
-		returns = returns[n:]
-		if err != nil || len(returns) == 0 {
-			return weir.Stamp{Now: now, Epoch: s.epoch}, err
-		}
-	}
+	now, err := c.giveBack(returns)
+	return weir.Stamp{Now: now, Epoch: s.epoch}, err
 }
 
 // Reset is [weir.Store].Reset. A key that shares an overflow cell cannot be
@@ -114,8 +108,11 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
 	}
-	if l == nil || l.Algorithm() == nil {
-		return invalid("reset", "nil", "a limit that has no states", "")
+	if l == nil {
+		return weir.Invalid("limit", "nil", "it was not built", "check the error of ParseLimit")
+	}
+	if l.Algorithm() == nil {
+		return weir.Invalid("reset", l.Name(), "unlimited and deny have no states", "")
 	}
 	at := address{l.ID(), k}
 	sh := &s.shards[s.shardOf(at)]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"net/netip"
 	"runtime"
 
@@ -126,6 +127,12 @@ func (b *bench) impossibleReturns(l *weir.Limit) {
 			}
 		})
 	}
+	b.noPanic("17 returns", func() {
+		many := slices.Repeat([]weir.Return{good}, weir.MaxTakes+1)
+		if _, err := b.store.Return(context.Background(), many); !errors.Is(err, weir.ErrInvalid) {
+			b.failf("17 returns: got error %v, want %w", err, weir.ErrInvalid)
+		}
+	})
 	b.want("left after all those returns", b.left(l, "paid"), int64(5))
 	b.noPanic("a forged receipt", func() {
 		for _, numbers := range [][2]int64{{}, {-1, -1}, {math.MaxInt64, 1}, {math.MinInt64, math.MinInt64}, d.Receipt.Numbers} {

@@ -95,6 +95,9 @@ func checkTake(t weir.Take) error {
 
 // checkReturns refuses returns that can never be right.
 func checkReturns(returns []weir.Return) error {
+	if len(returns) > weir.MaxTakes {
+		return fmt.Errorf("%w: %d returns", weir.ErrInvalid, len(returns))
+	}
 	for _, r := range returns {
 		switch {
 		case r.Limit == nil || lawOf(r.Limit) == nil:

@@ -1,0 +1,88 @@
+package weir
+
+import "fmt"
+
+// CheckTakes refuses what no store may be asked: it is the first thing that a
+// Take does. Errors match [ErrInvalid], or [ErrUnsupported] for a slot of a limit
+// that has none.
+func CheckTakes(takes []Take, out []Decision) error {
+	if len(takes) > MaxTakes {
+		return Invalid("takes", len(takes), "too many for one call", fmt.Sprintf("at most %d", MaxTakes))
+	}
+	if len(out) != len(takes) {
+		return Invalid("decisions", len(out), fmt.Sprintf("there are %d takes", len(takes)), "make out as long as takes")
+	}
+	for i := range takes {
+		if err := checkTake(&takes[i]); err != nil {
+			return err
+		}
+		if err := checkTwin(takes[:i], &takes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTake(t *Take) error {
+	const every = Peek | Partial | Always | Force
+	switch {
+	case t.Limit == nil:
+		return Invalid("limit", "nil", "it was not built", "check the error of ParseLimit")
+	case t.Limit.Algorithm() == nil:
+		return Invalid("limit", t.Limit.Name(), "unlimited and deny have no states", "decide them before the store")
+	case t.Join > Alone:
+		return Invalid("join", t.Join, "no such join", "use All, Advise or Alone")
+	case t.How&^every != 0:
+		return Invalid("how", t.How, "unknown bits", "use Peek, Partial, Always or Force")
+	case t.How&Force != 0 && t.How != Force:
+		return Invalid("how", t.How, "Force goes with nothing else", "")
+	case t.How&Always != 0 && t.How != Always:
+		return Invalid("how", t.How, "Always goes with nothing else", "")
+	case t.Slot != SlotID{}:
+		return fmt.Errorf("%w: limit %s has no slots", ErrUnsupported, t.Limit.Name())
+	}
+	return checkCost(t.Cost, t.How)
+}
+
+// checkCost refuses costs that no take can have.
+func checkCost(cost int64, how How) error {
+	switch {
+	case cost < 0:
+		return Invalid("cost", cost, "a cost is not negative", "to give units back use Refund")
+	case cost == 0 && how&Peek == 0:
+		return Invalid("cost", cost, "a take asks for at least 1 unit", "to look without taking use Peek")
+	}
+	return nil
+}
+
+// checkTwin refuses a second take on the same state with other numbers: one
+// state is judged by one limit.
+func checkTwin(before []Take, t *Take) error {
+	for i := range before {
+		b := &before[i]
+		if b.Limit != t.Limit && b.Key == t.Key && b.Limit.ID() == t.Limit.ID() && b.Limit.Spec() != t.Limit.Spec() {
+			return Invalid("limit", t.Limit.Name(), "two takes of one call judge the same state by different numbers", "use one version of the limit in a call")
+		}
+	}
+	return nil
+}
+
+// CheckReturns refuses what no store may be given back: it is the first thing
+// that a Return does. Errors are those of CheckTakes.
+func CheckReturns(returns []Return) error {
+	if len(returns) > MaxTakes {
+		return Invalid("returns", len(returns), "too many for one call", fmt.Sprintf("at most %d", MaxTakes))
+	}
+	for i := range returns {
+		r := &returns[i]
+		switch {
+		case r.Limit == nil || r.Limit.Algorithm() == nil:
+			return Invalid("limit", "nil", "it has no states", "return what a take was given")
+		case r.Slot != SlotID{} || r.Renew:
+			return fmt.Errorf("%w: limit %s has no slots", ErrUnsupported, r.Limit.Name())
+		case r.Units < 1 || r.Units > r.Receipt.Cost:
+			return Invalid("units", r.Units, fmt.Sprintf("the receipt is for %d", r.Receipt.Cost), "return 1 unit up to all of them")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// crowd is a small store, and more callers and limits than it has room for.
+type crowd struct {
+	*Store
+	clock  atomic.Int64
+	limits []*weir.Limit
+}
+
+func newCrowd(keys int) (*crowd, error) {
+	c := &crowd{}
+	c.clock.Store(1_000_000_000)
+	s, err := New(Config{MaxKeys: keys, Now: func() weir.Micros { return weir.Micros(c.clock.Load()) }})
+	if err != nil {
+		return nil, err
+	}
+	c.Store = s
+	for _, text := range []string{"a=5/s", "a=2/s", "b=3/min", "b/1d=9/day fixed-window", "c=4/s fixed-window spread", "d=1/day burst 7", "e=6/min burst 2", "f=2/min"} {
+		name, spec, _ := cut(text)
+		c.limits = append(c.limits, weir.MustLimit(name, spec))
+	}
+	return c, nil
+}
+
+func cut(s string) (before, after string, found bool) {
+	for i := range s {
+		if s[i] == '=' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// take is one of callers' takes under some limit.
+func (c *crowd) take(limit, caller int, cost int64) weir.Take {
+	k, tag := c.Keyer().Key(weir.Text("user", fmt.Sprint(caller)))
+	return weir.Take{Limit: c.limits[limit], Key: k, Tag: tag, Cost: cost}
+}
+
+// sound reports what does not add up in the store's books.
+func (c *crowd) sound() error {
+	entries := map[*member]int64{}
+	for i := range c.shards {
+		s := &c.shards[i]
+		sum := 0
+		for _, n := range s.counts {
+			sum += n
+		}
+		if sum != s.used || s.used != len(s.index) || s.used > s.cap || len(s.slots) != len(s.index)+len(s.free) {
+			return fmt.Errorf("shard %d: counts %d, used %d, %d in the index, %d slots, %d free, cap %d", i, sum, s.used, len(s.index), len(s.slots), len(s.free), s.cap)
+		}
+		for at, slot := range s.index {
+			if s.slots[slot].at != at || s.slots[slot].of == nil {
+				return fmt.Errorf("shard %d: slot %d is not what the index says", i, slot)
+			}
+			entries[s.slots[slot].of]++
+		}
+	}
+	for _, m := range *c.members.Load() {
+		live := int64(0)
+		for _, state := range m.cells {
+			if state != (algorithm.State{}) {
+				live++
+			}
+		}
+		if live != m.live.Load() || entries[m] != m.entries.Load() {
+			return fmt.Errorf("rule %s: %d live cells counted, %d there; %d entries counted, %d there", m.rule.name, m.live.Load(), live, m.entries.Load(), entries[m])
+		}
+	}
+	return nil
+}
+
+// Whatever is granted can be seen afterwards: by no lack of room, no new rule in
+// the middle of a call and no shared cell does a take pass without a trace.
+func TestWhatIsGrantedLeavesATrace(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		c, err := newCrowd(rapid.SampledFrom([]int{64, 80, 200}).Draw(r, "keys"))
+		if err != nil {
+			r.Fatal(err)
+		}
+		for range rapid.IntRange(20, 150).Draw(r, "calls") {
+			c.clock.Add(int64(rapid.SampledFrom([]int{0, 0, 1000, 300_000, 20_000_000}).Draw(r, "wait")))
+			takes := make([]weir.Take, rapid.IntRange(1, 4).Draw(r, "takes"))
+			for i := range takes {
+				takes[i] = c.take(rapid.IntRange(0, len(c.limits)-1).Draw(r, "limit"), rapid.IntRange(0, 120).Draw(r, "caller"), 1)
+			}
+			out := make([]weir.Decision, len(takes))
+			ok, _, err := c.Take(context.Background(), takes, out)
+			if err != nil && !errors.Is(err, weir.ErrInvalid) && !errors.Is(err, errMixed) {
+				r.Fatal(err)
+			}
+			if err == nil && ok {
+				c.traced(r, takes)
+			}
+			if err := c.sound(); err != nil {
+				r.Fatal(err)
+			}
+		}
+	})
+}
+
+// traced peeks at every state of a call that was just granted.
+func (c *crowd) traced(r *rapid.T, takes []weir.Take) {
+	for _, t := range takes {
+		out := make([]weir.Decision, 1)
+		t.How = weir.Peek
+		if _, _, err := c.Take(context.Background(), []weir.Take{t}, out); err != nil {
+			r.Fatal(err)
+		}
+		if out[0].Remaining >= t.Limit.Capacity() {
+			r.Fatalf("limit %s (%s): a take was granted, and %d of %d are left", t.Limit.Name(), t.Limit, out[0].Remaining, t.Limit.Capacity())
+		}
+	}
+}
+
+// The books add up after any traffic of many goroutines in a crowded store.
+func TestBooksAddUpInACrowd(t *testing.T) {
+	c, err := newCrowd(96)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 7))
+			for range 4000 {
+				if err := c.anything(r); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := c.sound(); err != nil {
+		t.Error(err)
+	}
+}
+
+// anything makes one random call of any kind.
+func (c *crowd) anything(r *rand.Rand) error {
+	ctx := context.Background()
+	c.clock.Add(r.Int64N(50_000))
+	take := c.take(r.IntN(len(c.limits)), r.IntN(200), 1+r.Int64N(3))
+	switch r.IntN(12) {
+	case 0:
+		err := c.Reset(ctx, take.Limit, take.Key)
+		if err != nil && !errors.Is(err, weir.ErrNotApplied) {
+			return err
+		}
+	case 1:
+		return c.Expect(c.limits[r.IntN(len(c.limits))])
+	case 2:
+		c.prune()
+	case 3:
+		c.Stats()
+	default:
+		other := c.take(r.IntN(len(c.limits)), r.IntN(200), 1)
+		takes, out := []weir.Take{take, other}, make([]weir.Decision, 2)
+		if _, _, err := c.Take(ctx, takes, out); err != nil {
+			if errors.Is(err, weir.ErrInvalid) || errors.Is(err, weir.ErrNotApplied) {
+				return nil
+			}
+			return err
+		}
+		if out[0].Receipt.Cost > 0 && r.IntN(3) == 0 {
+			_, err := c.Return(ctx, []weir.Return{{Limit: take.Limit, Key: take.Key, Tag: take.Tag, Receipt: out[0].Receipt, Units: 1}})
+			return err
+		}
+	}
+	return nil
+}
