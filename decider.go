@@ -41,7 +41,8 @@ type Decider interface {
 	// Decide judges r and charges what its rules say, filling in o, which is
 	// emptied first. Failures of a store or of a rule are part of the outcome
 	// (Cause, Err): a Decider has no error of its own, because each rule says
-	// for itself what a failure means.
+	// for itself what a failure means. Neither r nor o is kept: surfaces use
+	// them again.
 	Decide(ctx context.Context, r *Request, o *Outcome)
 
 	// GiveBack refunds what o was charged, once, when the request was let in

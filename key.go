@@ -3,6 +3,7 @@ package weir
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"net/netip"
 )
@@ -51,6 +52,9 @@ func (p Part) Kind() string { return p.kind }
 
 // String is the kind, so that a log of parts names no caller.
 func (p Part) String() string { return p.kind }
+
+// GoString names no caller either.
+func (p Part) GoString() string { return fmt.Sprintf("weir.Part{%q}", p.kind) }
 
 // The first byte of an encoded part.
 const (
@@ -105,6 +109,9 @@ func LocalKeyer() Keyer {
 
 // String does not show the secret.
 func (k Keyer) String() string { return "weir.Keyer" }
+
+// GoString does not show it either.
+func (k Keyer) GoString() string { return k.String() }
 
 // NewKeyer makes keys for a shared store: the first 128 bits of SHA-256(secret
 // ‖ parts). Every replica needs the same secret, of at least 16 bytes; a shorter

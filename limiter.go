@@ -50,18 +50,22 @@ func New(store Store, limits ...*Limit) (*Limiter, error) {
 	if len(l.limits) > MaxTakes {
 		return nil, errTooMany(len(l.limits))
 	}
-	if s, ok := store.(expecter); ok {
-		if err := s.Expect(l.limits...); err != nil {
-			return nil, err
-		}
+	if err := Expect(store, l.limits...); err != nil {
+		return nil, err
 	}
 	return l, nil
 }
 
-// expecter is what a store with bounded room may have: it keeps room for each
-// rule from the beginning, before another's flood can take it.
-type expecter interface {
-	Expect(limits ...*Limit) error
+// Expect tells a store which limits it will see, if it wants to know: one with
+// bounded room then keeps each rule's share from the beginning, before another's
+// flood can take it. New does so; a Decider does it for its rules. The error is
+// the store's, and nil for a store that has no Expect of its own.
+func Expect(store Store, limits ...*Limit) error {
+	s, ok := store.(interface{ Expect(limits ...*Limit) error })
+	if !ok {
+		return nil
+	}
+	return s.Expect(limits...)
 }
 
 func errNoStore() error {

@@ -41,7 +41,7 @@ type Outcome struct {
 	Stamp     Stamp      // by which clock, and when
 	Takes     []Take     // what was asked
 	Decisions []Decision // what each was answered; same length after a decision
-	Err       error      // with the causes ByFault, ByMissing and ByRequest
+	Err       error      // always with the causes ByFault, ByMissing and ByRequest; with others a fault that did not decide
 
 	spent   bool     // what was charged has been given back
 	returns []Return // room for doing so

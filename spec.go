@@ -12,8 +12,8 @@ import (
 // Algorithm says how a limit counts.
 type Algorithm uint8
 
-// The algorithms, and the two words that need none. README's table gives each
-// one's bound.
+// The algorithms, and the two words that need none. Each one's bound stands
+// in docs/limitations.md and at its type in package algorithm.
 const (
 	TokenBucket   Algorithm = iota // a burst at once, refilled evenly
 	FixedWindow                    // a count per window of a grid

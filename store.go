@@ -64,7 +64,7 @@ type Take struct {
 type Decision struct {
 	Allowed bool  // this take by itself: it would pass, or was forced
 	Never   bool  // refused, and waiting does not help: the cost is above the capacity
-	Granted int64 // units charged, or that a peek would get; 0 when the call was refused
+	Granted int64 // units charged, or that a peek would get; 0 when the call was refused. What a Force take lacks was forgiven
 
 	Remaining  int64  // units left after this call, never negative
 	RetryAfter Micros // refused: exactly when this cost passes without other traffic; 0 otherwise

@@ -188,7 +188,7 @@ func (e Entry) check() error {
 	s, ok := e.State, false
 	switch e.Family {
 	case TokenBucketFamily:
-		ok = s[0] > 0 && s[1] >= 0 && s[1] < s[2] && s[2] >= 1 && s[3] >= 1 && s[2] < int64(MaxMicros) && s[3] < int64(MaxMicros)
+		ok = s[0] > 0 && s[1] >= 0 && s[1] < s[2] && gcd(s[2], s[3]) == 1 && s[2] >= 1 && s[3] >= 1 && s[2] < int64(MaxMicros) && s[3] < int64(MaxMicros)
 	case FixedWindowFamily:
 		ok = s[0] < s[1] && s[2] >= 1
 	default: // its words are not known here

@@ -36,8 +36,8 @@ func TestRecord(t *testing.T) {
 		entry{Slot: "1m", Family: bucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}},
 		entry{Slot: "1d", Family: windowFamily, State: state{1_795_996_800_000_000, 1_796_083_200_000_000, 17}})
 	f("1;a.b_c-9=w-5,3,1", entry{Slot: "a.b_c-9", Family: windowFamily, State: state{-5, 3, 1}})
-	f("1;1m=b9007199254740991,4503599627370494,4503599627370495,4503599627370495",
-		entry{Slot: "1m", Family: bucketFamily, State: state{1<<53 - 1, 1<<52 - 2, 1<<52 - 1, 1<<52 - 1}})
+	f("1;1m=b9007199254740991,4503599627370494,4503599627370495,4503599627370494",
+		entry{Slot: "1m", Family: bucketFamily, State: state{1<<53 - 1, 1<<52 - 2, 1<<52 - 1, 1<<52 - 2}})
 	f("1;1m=s1,2,3;slots=c-7", entry{Slot: "1m", Family: algorithm.SlidingWindowFamily, Raw: "1,2,3"}, entry{Slot: "slots", Family: algorithm.ConcurrencyFamily, Raw: "-7"})
 }
 

@@ -179,6 +179,7 @@ func (r round) settle() {
 		}
 		d.Receipt = x.force(t)
 		*d = weir.Decision{Allowed: true, Granted: d.Receipt.Cost, Receipt: d.Receipt, Mode: x.mode}
+		x.place.member.rule.forgiven.Add(uint64(t.Cost - d.Granted))
 	})
 }
 

@@ -16,6 +16,7 @@ type rule struct {
 	limits   int // members that belong to it
 	reserved int // keys promised by name; such a rule is known for good
 	overflow atomic.Uint64
+	forgiven atomic.Uint64 // units of settlements that did not fit
 }
 
 // member is a limit that the store has met: its overflow cells, and how many

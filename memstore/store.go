@@ -190,6 +190,7 @@ type Stats struct {
 type RuleStats struct {
 	Keys     int    // entries held
 	Overflow uint64 // decisions made on a shared cell
+	Forgiven uint64 // units of settlements (weir.Force) that did not fit the overdraft
 }
 
 // Stats counts. It locks one shard after the other, so that the sums are not of
@@ -209,7 +210,7 @@ func (s *Store) Stats() Stats {
 	for _, m := range *s.members.Load() {
 		r := st.Rules[m.rule.name]
 		r.Keys += int(m.entries.Load())
-		r.Overflow = m.rule.overflow.Load()
+		r.Overflow, r.Forgiven = m.rule.overflow.Load(), m.rule.forgiven.Load()
 		st.Rules[m.rule.name] = r
 	}
 	return st

@@ -149,6 +149,18 @@ func TestManyKeysInOneCallDoNotDeadlock(t *testing.T) {
 	}
 }
 
+func TestForgivenUnitsAreCounted(t *testing.T) {
+	b := open(t, memstore.Config{})
+	settle := b.user(weir.MustLimit("api", "5/min overdraft 8"), "u")
+	settle.How, settle.Cost = weir.Force, 11
+	if _, d := b.take(settle); d[0].Granted != 8 {
+		t.Errorf("charged %d, want 8", d[0].Granted)
+	}
+	if got := b.Stats().Rules["api"].Forgiven; got != 3 {
+		t.Errorf("%d forgiven, want 3", got)
+	}
+}
+
 func TestTakeAllocatesNothing(t *testing.T) {
 	b := open(t, memstore.Config{})
 	f := func(n int) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"net/netip"
 	"runtime"
+	"slices"
 
 	"github.com/weirhq/weir"
 )
