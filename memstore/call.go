@@ -188,8 +188,8 @@ func (c *call) readClock() error {
 		now = max(now, c.store.stripes[i].latest)
 	}
 	c.now = now
-	if now < 1 || now >= algorithm.MaxMicros {
-		return fmt.Errorf("%w: the clock reads %d µs, outside 1970 to 2112", weir.ErrNotApplied, now)
+	if err := checkClock(now); err != nil {
+		return err
 	}
 	for _, i := range c.shards[:c.shardCount] {
 		c.store.shards[i].latest = now

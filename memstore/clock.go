@@ -1,10 +1,12 @@
 package memstore
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
 )
 
 // stepTolerance is how far the wall clock may run ahead before the store
@@ -45,4 +47,12 @@ func (c *clock) read(elapsed, wall int64) weir.Micros {
 			c.steps.Add(1)
 		}
 	}
+}
+
+// checkClock refuses a reading that no state can hold.
+func checkClock(now weir.Micros) error {
+	if now < 1 || now >= algorithm.MaxMicros {
+		return fmt.Errorf("%w: the clock reads %d µs, outside 1970 to 2112", weir.ErrNotApplied, now)
+	}
+	return nil
 }
