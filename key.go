@@ -40,7 +40,10 @@ func Net(p netip.Prefix) Part {
 	if a.Is4In6() && p.Bits() >= 96 {
 		p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
 	}
-	return Part{kind: "ip", address: true, net: p.Masked()}
+	if !p.IsSingleIP() {
+		p = p.Masked()
+	}
+	return Part{kind: "ip", address: true, net: p}
 }
 
 // Text makes a part of a kind (`user`, `header:X-Api-Key`, `jwt:sub`) and a
@@ -67,7 +70,7 @@ const (
 // bytes. An address is its length in bits, that of its prefix and its bytes, or
 // a length of 0 and no more; a text is its kind and value, each behind its
 // length.
-func appendPart(b []byte, p Part) []byte {
+func appendPart(b []byte, p *Part) []byte {
 	if p.address {
 		return appendNet(b, p.net)
 	}
@@ -136,7 +139,7 @@ func (k Keyer) Key(parts ...Part) (Key, uint64) {
 	b := append(buf[:0], k.secret...)
 	first := 0
 	for i := range parts {
-		b = appendPart(b, parts[i])
+		b = appendPart(b, &parts[i])
 		if i == 0 {
 			first = len(b)
 		}

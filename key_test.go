@@ -17,7 +17,7 @@ import (
 func encode(parts ...Part) []byte {
 	var b []byte
 	for _, p := range parts {
-		b = appendPart(b, p)
+		b = appendPart(b, &p)
 	}
 	return b
 }

@@ -2,7 +2,6 @@ package clientip
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -43,9 +42,10 @@ func parseNode(s string, port func(string) bool) (netip.Addr, bool) {
 			return netip.Addr{}, false
 		}
 		host, rest = s[1:i], s[i+1:]
-	case strings.Count(s, ":") == 1:
-		i := strings.IndexByte(s, ':')
-		host, rest = s[:i], s[i:]
+	default:
+		if i := strings.IndexByte(s, ':'); i >= 0 && strings.IndexByte(s[i+1:], ':') < 0 {
+			host, rest = s[:i], s[i:]
+		}
 	}
 	if rest != "" && (rest[0] != ':' || !port(rest[1:])) {
 		return netip.Addr{}, false
@@ -59,8 +59,14 @@ func parseNode(s string, port func(string) bool) (netip.Addr, bool) {
 
 // isPort says whether s is 1 to 5 digits with a value of at most 65535.
 func isPort(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 16)
-	return err == nil && len(s) <= 5
+	port := 0
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' || i == 5 {
+			return false
+		}
+		port = 10*port + int(s[i]-'0')
+	}
+	return s != "" && port <= 0xffff
 }
 
 // isNodePort says whether s is a node-port of RFC 7239 section 6: a port, or

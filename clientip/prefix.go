@@ -17,12 +17,19 @@ func (r *Resolver) Prefix(a netip.Addr) netip.Prefix {
 	if r == nil {
 		r = &Resolver{}
 	}
-	a = r.unwrap(a.Unmap().WithZone(""))
+	a = a.Unmap()
+	if !a.Is4() {
+		a = r.unwrap(a.WithZone(""))
+	}
 	bits := cmp.Or(r.ipv6Bits, defaultIPv6Bits)
 	if a.Is4() {
 		bits = cmp.Or(r.ipv4Bits, defaultIPv4Bits)
 	}
-	return netip.PrefixFrom(a, bits).Masked()
+	p := netip.PrefixFrom(a, bits)
+	if p.IsSingleIP() {
+		return p // nothing to cut off, as of most callers
+	}
+	return p.Masked()
 }
 
 // unwrap returns the IPv4 address that a NAT64 address stands for, and a itself
