@@ -32,7 +32,7 @@ func Decide(ctx context.Context, store Store, o *Outcome) error {
 	clear(o.Decisions)
 	o.loadEdges()
 	allowed, stamp, err := store.Take(ctx, o.Takes, o.Decisions)
-	if errors.Is(err, ErrStale) {
+	if err != nil && errors.Is(err, ErrStale) {
 		o.refreshEdges(stamp.Now)
 		allowed, stamp, err = store.Take(ctx, o.Takes, o.Decisions)
 	}

@@ -54,10 +54,14 @@ func (o *Outcome) Reset() {
 	o.begin()
 }
 
-// begin empties the outcome but for what was asked.
+// begin empties the outcome but for what was asked. It is field by field: to
+// write the whole of an Outcome takes three times as long.
 func (o *Outcome) begin() {
 	clear(o.returns)
-	*o = Outcome{Binding: -1, Takes: o.Takes, Decisions: o.Decisions[:0], returns: o.returns[:0]}
+	o.Allowed, o.Cause, o.Binding = false, ByLimits, -1
+	o.RetryAfter, o.Never, o.Delay = 0, false, 0
+	o.Stamp, o.Err, o.spent = Stamp{}, nil, false
+	o.Decisions, o.returns = o.Decisions[:0], o.returns[:0]
 }
 
 // Limit is the limit that decided, nil when there is none.
