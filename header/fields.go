@@ -26,8 +26,9 @@ const (
 )
 
 const (
-	maxFields = 14  // those that Refuse writes at most
-	textRoom  = 512 // for the texts of three limits; more goes to the heap
+	writeFields  = 7   // those that Write writes at most
+	refuseFields = 14  // those that Refuse writes at most
+	textRoom     = 512 // for the texts of three limits; more goes to the heap
 )
 
 // fields collects what is to be written, so that an answer costs two
@@ -37,7 +38,7 @@ const (
 // The text that the values are cut from is handed from function to function
 // instead of lying here: only so can it begin on the stack.
 type fields struct {
-	list [maxFields]field
+	list []field // with room for all, on the stack of whoever writes
 	n    int
 }
 
@@ -82,14 +83,16 @@ func (f *fields) write(h http.Header, made []byte) {
 	}
 	text := string(made)
 	values := make([]string, f.n)
+	alone := len(h) == 0 // and no two of ours have one key: nothing to join
 	for i := range values {
 		e := &f.list[i]
-		values[i] = e.value
+		value := e.value
 		if e.to > e.from {
-			values[i] = text[e.from:e.to]
+			value = text[e.from:e.to]
 		}
+		values[i] = value
 		own := values[i : i+1 : i+1]
-		if e.join {
+		if e.join && !alone {
 			own = behind(h[e.key], own)
 		}
 		h[e.key] = own

@@ -120,12 +120,21 @@ func TestKeysAreCanonical(t *testing.T) {
 	h := make(http.Header)
 	w.Refuse(nowhere{h}, ask(http.MethodGet, "Origin", "null"), refused(t))
 	w.Refuse(nowhere{h}, ask(http.MethodGet), failed(weir.ByMissing, Unauthorized("", nil)))
-	if len(h) != maxFields {
-		t.Errorf("%d fields, want all %d: %v", len(h), maxFields, h)
+	if len(h) != refuseFields {
+		t.Errorf("%d fields, want all %d: %v", len(h), refuseFields, h)
 	}
 	for key := range h {
 		if canonical := http.CanonicalHeaderKey(key); key != canonical {
 			t.Errorf("%s: net/http looks for %s", key, canonical)
 		}
+	}
+}
+
+// There is room for all that Write can have to write, and for no more.
+func TestWriteHasRoomForItsFields(t *testing.T) {
+	h := make(http.Header)
+	writer(t, Config{Debug: true}).Write(h, refused(t))
+	if len(h) != writeFields {
+		t.Errorf("%d fields, want all %d: %v", len(h), writeFields, h)
 	}
 }

@@ -32,13 +32,16 @@ const (
 // refused all the same, it is 403, unless [Config].Problem says another.
 func (w *Writer) Refuse(rw http.ResponseWriter, r *http.Request, o *weir.Outcome) {
 	var (
-		f      fields
+		list   [refuseFields]field
 		buffer [textRoom]byte
 		room   [weir.MaxTakes]member
 	)
+	f := fields{list: list[:]}
 	members, retry := w.members(o, room[:0]), w.retryAfter(o)
 	text := w.collect(&f, buffer[:0], o, members, retry)
-	w.expose(&f, r)
+	if w.exposes(r) {
+		f.add(keyExpose, w.exposed)
+	}
 	p := w.problem(r, o, retry)
 	if p.Status == http.StatusUnauthorized {
 		f.add(keyChallenge, cmp.Or(challenge(o.Err), bearer)) // RFC 9110, section 15.5.2, wants one

@@ -27,10 +27,11 @@ type Writer struct {
 // h may not be nil.
 func (w *Writer) Write(h http.Header, o *weir.Outcome) {
 	var (
-		f      fields
+		list   [writeFields]field
 		buffer [textRoom]byte
 		room   [weir.MaxTakes]member
 	)
+	f := fields{list: list[:]}
 	text := w.collect(&f, buffer[:0], o, w.members(o, room[:0]), w.retryAfter(o))
 	f.write(h, text)
 }
@@ -40,15 +41,13 @@ func (w *Writer) Write(h http.Header, o *weir.Outcome) {
 // names that stand in h. An answer that a cache keeps does not vary by it:
 // the fields mean nothing once an answer has been stored.
 func (w *Writer) Expose(h http.Header, r *http.Request) {
-	var f fields
-	w.expose(&f, r)
-	f.write(h, nil)
+	if w.exposes(r) {
+		h[keyExpose] = behind(h[keyExpose], []string{w.exposed})
+	}
 }
 
-func (w *Writer) expose(f *fields, r *http.Request) {
-	if w.exposed != "" && len(r.Header["Origin"]) > 0 {
-		f.add(keyExpose, w.exposed)
-	}
+func (w *Writer) exposes(r *http.Request) bool {
+	return w.exposed != "" && len(r.Header["Origin"]) > 0
 }
 
 // collect gathers the fields that belong on every answer, and appends to text

@@ -115,8 +115,8 @@ func (c *call) note(err error, shadow bool) {
 func (l *rule) parts(c *call) (applies bool, err error) {
 	clear(c.parts)
 	c.parts = c.parts[:0]
-	for i, k := range l.key {
-		p, ok := k.part(c)
+	for i := range l.key {
+		p, ok := l.key[i].part(c)
 		if !ok {
 			return l.without(c, i)
 		}
