@@ -103,6 +103,7 @@ func TestParseRecordRefuses(t *testing.T) {
 	f("1;=w1,2,-1")
 	f("1;=b0,0,1,1")
 	f("1;=b-5,0,1,1")
+	f("1;=b5,0,2,4") // not in lowest terms
 	f("1;=b5,-1,1,1")
 	f("1;=b5,1,1,1")
 	f("1;=b5,0,0,1")
