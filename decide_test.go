@@ -209,7 +209,7 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 	var got []string
 	for range want {
 		_ = l.Take(t.Context(), o, 1, user())
-		got = append(got, fmt.Sprint(o.Allowed, o.Cause, o.Binding, o.RetryAfter, o.Never, o.Delay, o.Err))
+		got = append(got, fmt.Sprint(o.Allowed, int(o.Cause), o.Binding, o.RetryAfter, o.Never, o.Delay, o.Err))
 		if len(o.Takes) != 1 || len(o.Decisions) != 1 {
 			t.Errorf("%d takes, %d decisions", len(o.Takes), len(o.Decisions))
 		}
@@ -225,7 +225,7 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 	got = nil
 	for range want {
 		_ = weir.Decide(t.Context(), s, o)
-		got = append(got, fmt.Sprint(o.Allowed, o.Cause, o.Binding, o.RetryAfter, o.Never, o.Delay, o.Err))
+		got = append(got, fmt.Sprint(o.Allowed, int(o.Cause), o.Binding, o.RetryAfter, o.Never, o.Delay, o.Err))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("decided again (- want, + got):\n%s", diff)

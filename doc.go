@@ -1,5 +1,4 @@
-// Package weir limits how fast, how often and how many at once: exact, all or
-// nothing, bounded.
+// Package weir limits how fast and how often: exact, all or nothing, bounded.
 //
 // A [Limit] is a name and a text such as `5/s burst 5` or `1000/day
 // fixed-window`. A [Store] keeps what has been used: memstore in this process,
@@ -32,5 +31,6 @@
 // Impossible limits are refused when they are built, by [*FieldError], which
 // matches [ErrInvalid]. A decision that could not be made is [ErrNotApplied]
 // (nothing was charged), [ErrUnknown] (charged at most once) or a
-// [*StateError]. Nothing in this package panics but the Must functions.
+// [*StateError]. Nothing in this package panics but the Must functions, and what
+// is called on a nil pointer.
 package weir

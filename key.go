@@ -105,7 +105,8 @@ type Keyer struct {
 }
 
 // LocalKeyer makes keys for a store that lives and dies with this process: a
-// fast hash under a random seed, different in each.
+// fast hash under a random seed, another at each call. A store makes one and
+// keeps it.
 func LocalKeyer() Keyer {
 	return Keyer{low: maphash.MakeSeed(), hi: maphash.MakeSeed(), inMemory: true}
 }

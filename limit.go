@@ -75,7 +75,7 @@ func ParseLimit(name, text string) (*Limit, error) {
 func MustLimit(name, text string) *Limit {
 	l, err := ParseLimit(name, text)
 	if err != nil {
-		panic(err)
+		panic(fmt.Errorf("weir: MustLimit(%q, %q): %w", name, text, err))
 	}
 	return l
 }
@@ -124,7 +124,7 @@ func (l *Limit) compile() error {
 }
 
 func unsupported(word string) error {
-	return fmt.Errorf("%w: %s is not in this version", ErrUnsupported, word)
+	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20) or a fixed-window limit", ErrUnsupported, word)
 }
 
 func (l *Limit) compileBucket() error {

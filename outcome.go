@@ -19,6 +19,15 @@ const (
 	ByNothing              // no limit applies: unlimited, exempt, unmatched, switched off
 )
 
+// String is the word that logs use: limits, deny, …
+func (c Cause) String() string {
+	names := [...]string{"limits", "deny", "fault", "missing", "request", "nothing"}
+	if int(c) >= len(names) {
+		return "unknown"
+	}
+	return names[c]
+}
+
 // Outcome is everything one decision found. The zero Outcome is refused and
 // empty. Reusing one for the next decision keeps its slices, so that nothing is
 // allocated. An Outcome is not safe for concurrent use, and a copy shares its

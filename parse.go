@@ -129,7 +129,7 @@ func (p *parser) integer(field string, w word) int64 {
 	case digits[0] == '0':
 		p.fail(field, w, "leading zeros are read as octal elsewhere", "write "+strings.TrimLeft(digits, "0"))
 	case errors.Is(err, strconv.ErrRange):
-		p.fail(field, w, "too large", "write at most 4503599627370495")
+		p.fail(field, w, "too large to count exactly", "write a smaller one")
 	default:
 		return v
 	}

@@ -177,8 +177,8 @@ func TestWholeNumbers(t *testing.T) {
 	bad("0x10/s", "count", 0, "not a whole number")
 	bad("\u0663/s", "count", 0, "not a whole number") // an Arabic 3
 	bad("\x00/s", "count", 0, "not a whole number")
-	bad("4503599627370496/s", "count", 0, "count 4503599627370496: too large to count exactly; write at most 4503599627370495")
-	bad("9223372036854775808/s", "count", 0, "count 9223372036854775808: too large; write at most 4503599627370495")
+	bad("4503599627370496/s", "count", 0, "count 4503599627370496: too large to count exactly; write a smaller one")
+	bad("9223372036854775808/s", "count", 0, "count 9223372036854775808: too large to count exactly; write a smaller one")
 	bad(strings.Repeat("9", 500)+"/s", "count", 0, "too large")
 
 	bad("5/s burst 0", "burst", 10, "burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")

@@ -150,7 +150,11 @@ func (s Spec) checkCount(add complain) {
 	case s.Count < 1:
 		add("count", s.Count, "a limit admits at least 1", countRemedy)
 	case s.Count > most:
-		add("count", s.Count, "too large to count exactly", fmt.Sprintf("write at most %d", most))
+		remedy := "write a smaller one" // how much smaller depends on the period
+		if s.Algorithm == FixedWindow {
+			remedy = fmt.Sprintf("write at most %d", most)
+		}
+		add("count", s.Count, "too large to count exactly", remedy)
 	}
 }
 

@@ -1,8 +1,20 @@
 package algorithm
 
+import (
+	"math"
+	"time"
+)
+
 // Micros is an instant or a span in whole microseconds of the clock of the
 // store that decides.
 type Micros int64
+
+// Duration is a span as the standard library counts it. What is beyond 292 years
+// is cut to that.
+func (m Micros) Duration() time.Duration {
+	const most = Micros(math.MaxInt64 / int64(time.Microsecond))
+	return time.Duration(min(max(m, -most), most)) * time.Microsecond
+}
 
 // MaxMicros bounds instants, periods and the time that the largest debt of a
 // limit may need to clear: 2^52 µs, which is 142 years, or as an instant the

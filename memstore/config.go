@@ -20,8 +20,10 @@ const (
 // Config sizes a store. The zero Config is a store of a million keys.
 type Config struct {
 	// MaxKeys is the most keys the store holds, overflow cells included: 64 or
-	// more; 0 means 1,000,000. An eighth of it is set apart for overflow cells.
-	// A key is one caller under one limit.
+	// more; 0 means 1,000,000. A key is one caller under one limit. An eighth
+	// of it is set apart for overflow cells, which also bounds how many limits
+	// the store can serve at a time: an eighth of MaxKeys up to 128 limits, and
+	// beyond that one for each 512 keys (1953 by default).
 	MaxKeys int
 
 	// OnFull says what happens to new keys when no room is left.
@@ -55,8 +57,10 @@ const (
 
 	// cellShare of MaxKeys is for overflow cells; a limit gets at most
 	// mostCells, so that one caller's invented names crowd one cell in 64.
-	cellShare = 8
-	mostCells = 64
+	// A store has room for a hundred limits before a limit has several cells.
+	cellShare   = 8
+	mostCells   = 64
+	leastLimits = 128
 )
 
 // sizes are what follows from a Config.
@@ -79,6 +83,15 @@ func (c Config) validate() error {
 	if c.OnFull > Admit {
 		add("OnFull", c.OnFull, "no such choice", "use Overflow, Refuse or Admit")
 	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	c.checkReserved(add)
+	return errors.Join(errs...)
+}
+
+// checkReserved refuses shares that there is no room for.
+func (c Config) checkReserved(add func(field string, value any, problem, remedy string)) {
 	z, total := c.sizes(), 0
 	for rule, n := range c.Reserved {
 		if n < 1 || n > mostKeys {
@@ -87,10 +100,9 @@ func (c Config) validate() error {
 		}
 		total += z.part(n) * z.shards
 	}
-	if half := z.keys / 2; total > half && c.maxKeys() >= leastKeys {
+	if half := z.keys / 2; total > half {
 		add("Reserved", total, "more than half of the room is reserved", fmt.Sprintf("reserve at most %d together, or raise MaxKeys", half))
 	}
-	return errors.Join(errs...)
 }
 
 func (c Config) maxKeys() int {
@@ -109,7 +121,7 @@ func (c Config) sizes() sizes {
 	for z.shards < mostShards && z.keys/(z.shards*2) >= keysPerShard {
 		z.shards *= 2
 	}
-	z.cells = min(max(budget/mostCells, 1), mostCells)
-	z.limits = budget / z.cells
+	z.limits = min(budget, max(leastLimits, budget/mostCells))
+	z.cells = min(budget/z.limits, mostCells)
 	return z
 }

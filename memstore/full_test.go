@@ -164,11 +164,39 @@ func TestExpectRefusesMoreLimitsThanThereAreCells(t *testing.T) {
 	for i := range limits {
 		limits[i] = weir.MustLimit(fmt.Sprint("rule", i), "1/day")
 	}
-	if err := b.Expect(limits[:8]...); err != nil {
+	if err := b.Expect(limits[:6]...); err != nil {
 		t.Error(err)
 	}
-	if err := b.Expect(limits...); !errors.Is(err, weir.ErrNotApplied) {
+	if err := b.Expect(limits[6:]...); !errors.Is(err, weir.ErrNotApplied) {
 		t.Errorf("nine limits, eight cells: error %v", err)
+	}
+	if err := b.Expect(limits[6:8]...); err != nil {
+		t.Errorf("the eight that there are cells for: %v", err)
+	}
+	for i := range 8 {
+		if _, known := b.Stats().Rules[fmt.Sprint("rule", i)]; !known {
+			t.Errorf("rule %d was expected and forgotten", i)
+		}
+	}
+}
+
+// More room never serves fewer limits.
+func TestMoreKeysServeNoFewerLimits(t *testing.T) {
+	limits := make([]*weir.Limit, 2100)
+	for i := range limits {
+		limits[i] = weir.MustLimit(fmt.Sprint("rule", i), "1/day")
+	}
+	before := 0
+	for _, keys := range []int{64, 100, 1000, 1030, 2048, 10_000, 65_536, 100_000, 1_000_000} {
+		b := open(t, memstore.Config{MaxKeys: keys})
+		n := 0
+		for n < len(limits) && b.Expect(limits[n]) == nil {
+			n++
+		}
+		if n < before || n < min(keys/8, 128) {
+			t.Errorf("%d keys serve %d limits, fewer keys %d", keys, n, before)
+		}
+		before = n
 	}
 }
 

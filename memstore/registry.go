@@ -25,6 +25,7 @@ type member struct {
 	limit   algorithm.Algorithm // some version of it: which one does not matter for being dead
 	rule    *rule
 	entries atomic.Int64
+	pinned  bool              // expected, so that it is not forgotten; under registry.mu
 	cells   []algorithm.State // each under the stripe of its index
 	live    atomic.Int64      // cells that are not empty
 }
@@ -57,6 +58,32 @@ func (r *registry) find(id [16]byte) *member { return (*r.members.Load())[id] }
 func (r *registry) add(l *weir.Limit) *member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.addLocked(l)
+}
+
+// pin makes limits known for good, all of them or, where there are too few
+// cells, none. It gives the first for which there is no cell.
+func (r *registry) pin(limits []*weir.Limit) *weir.Limit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pinned := make([]*member, 0, len(limits))
+	for _, l := range limits {
+		if l == nil || l.Algorithm() == nil {
+			continue
+		}
+		m := r.addLocked(l)
+		if m == nil {
+			return l
+		}
+		pinned = append(pinned, m)
+	}
+	for _, m := range pinned {
+		m.pinned = true
+	}
+	return nil
+}
+
+func (r *registry) addLocked(l *weir.Limit) *member {
 	old := *r.members.Load()
 	if m := old[l.ID()]; m != nil {
 		return m
@@ -99,7 +126,7 @@ func (r *registry) prune(now weir.Micros) {
 	defer r.mu.Unlock()
 	members := maps.Clone(*r.members.Load())
 	for id, m := range members {
-		if m.entries.Load() > 0 || m.overflows(now) {
+		if m.pinned || m.entries.Load() > 0 || m.overflows(now) {
 			continue
 		}
 		delete(members, id)

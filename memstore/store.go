@@ -133,28 +133,22 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	return nil
 }
 
-// Expect makes limits known before their first take, so that their rules have
-// their share of the room from the beginning: a rule that the store has not met
-// when another's flood comes finds what that has left. weir.New and the
-// middleware call it. Limits beyond the number that the store has overflow
-// cells for are an error, weir.ErrNotApplied.
+// Expect makes limits known for the life of the store, before their first take,
+// so that their rules have their share of the room from the beginning: a rule
+// that the store has not met when another's flood comes finds what that has left.
+// weir.New and the middleware call it. Limits beyond the number that the store
+// has overflow cells for are an error, weir.ErrNotApplied, and then none of them
+// is kept.
 func (s *Store) Expect(limits ...*weir.Limit) error {
-	if s.addAll(limits) == nil {
+	if s.closed.Load() {
+		return weir.ErrClosed
+	}
+	if s.pin(limits) == nil {
 		return nil
 	}
 	s.prune()
-	if l := s.addAll(limits); l != nil {
-		return fmt.Errorf("limit %s: %w (%d at most; raise MaxKeys)", l.Name(), errNoCells, s.sizes.limits)
-	}
-	return nil
-}
-
-// addAll adds limits and gives the first for which there are no cells.
-func (s *Store) addAll(limits []*weir.Limit) *weir.Limit {
-	for _, l := range limits {
-		if l != nil && l.Algorithm() != nil && s.add(l) == nil {
-			return l
-		}
+	if l := s.pin(limits); l != nil {
+		return fmt.Errorf("limit %s: %w: there are cells for %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits)
 	}
 	return nil
 }
@@ -185,7 +179,7 @@ func (s *Store) prune() {
 // Stats is what a store can tell of itself. Counters only rise.
 type Stats struct {
 	Keys       int                  // entries held, dead ones included that no sweep has met yet
-	MaxKeys    int                  // the most entries there can be; overflow cells come on top
+	MaxKeys    int                  // the most entries there can be: Config.MaxKeys less the eighth for overflow cells
 	Evicted    uint64               // dead entries removed
 	ClockSteps uint64               // times the clock was moved forward after the wall clock
 	Rules      map[string]RuleStats // by rule name

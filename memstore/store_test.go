@@ -56,6 +56,9 @@ func TestClosedStoreAnswersErrClosed(t *testing.T) {
 	if _, err = b.Return(context.Background(), nil); !errors.Is(err, weir.ErrClosed) {
 		t.Errorf("Return of nothing: %v", err)
 	}
+	if err := b.Expect(l); !errors.Is(err, weir.ErrClosed) {
+		t.Errorf("Expect: %v", err)
+	}
 	if err := b.Reset(context.Background(), l, take.Key); !errors.Is(err, weir.ErrClosed) {
 		t.Errorf("Reset: %v", err)
 	}
