@@ -62,7 +62,7 @@ func New(c Config) (*Writer, error) {
 func (c Config) validate() error {
 	var errs []error
 	add := func(problem, remedy string) {
-		errs = append(errs, &weir.FieldError{Field: "jitter", Value: c.Jitter.String(), Problem: problem, Remedy: remedy, Offset: -1})
+		errs = append(errs, weir.Invalid("header Jitter", c.Jitter.String(), problem, remedy))
 	}
 	if c.Jitter < 0 {
 		add("it is added to a wait and cannot be negative", "write 0 for none")

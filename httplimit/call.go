@@ -60,7 +60,7 @@ func (c *call) end() {
 	if c.fault != nil {
 		c.fault, c.open = nil, false
 	}
-	if c.plain.Header != nil {
+	if c.plain.Method != "" || c.plain.Header != nil {
 		c.plain = weir.Request{PathValue: c.plain.PathValue}
 	}
 }

@@ -21,7 +21,7 @@ type compiler struct {
 
 // wrong notes one thing that is wrong with a field of the rule at work.
 func (c *compiler) wrong(field string, value any, problem, remedy string) {
-	c.errs = append(c.errs, invalid("rule "+c.label+": "+field, value, problem, remedy))
+	c.errs = append(c.errs, weir.Invalid("rule "+c.label+": "+field, value, problem, remedy))
 }
 
 // compile checks all rules. The error joins one for each thing that is wrong.
@@ -39,7 +39,7 @@ func compile(list []Rule) ([]*rule, error) {
 		made = append(made, c.compile(r))
 	}
 	if takes := most(made); takes > weir.MaxTakes {
-		c.errs = append(c.errs, invalid("Rules", takes, "so many limits could apply to one request",
+		c.errs = append(c.errs, weir.Invalid("Rules", takes, "so many limits could apply to one request",
 			fmt.Sprintf("at most %d, over all rules: use fewer, or two Middlewares", weir.MaxTakes)))
 	}
 	return made, errors.Join(c.errs...)
@@ -99,7 +99,7 @@ func (c *compiler) checkMissing(r *Rule) {
 func absences(key []Key, challenge string) []error {
 	errs := make([]error, len(key))
 	for i, k := range key {
-		errs[i] = invalid(k.kind, "", "it is missing, or there is more than one", "send it once")
+		errs[i] = weir.Invalid(k.kind, "", "it is missing, or there is more than one", "send it once")
 		if challenge != "" {
 			errs[i] = header.Unauthorized(challenge, errs[i])
 		}

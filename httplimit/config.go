@@ -87,7 +87,7 @@ func New(c Config) (*Middleware, error) {
 		return m, nil
 	}
 	m.engine = &rules{store: c.Store, keyer: c.Store.Keyer(), list: list}
-	if err := expect(c.Store, list); err != nil {
+	if err := weir.Expect(c.Store, expected(list)...); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -97,7 +97,7 @@ func New(c Config) (*Middleware, error) {
 func (c Config) validate() error {
 	var errs []error
 	add := func(field string, value any, problem, remedy string) {
-		errs = append(errs, invalid(field, value, problem, remedy))
+		errs = append(errs, weir.Invalid(field, value, problem, remedy))
 	}
 	switch {
 	case c.Decider != nil && (c.Store != nil || len(c.Rules) > 0):
@@ -114,17 +114,11 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// expect tells a store whose room is bounded which limits will come.
-func expect(store weir.Store, list []*rule) error {
-	s, ok := store.(interface {
-		Expect(limits ...*weir.Limit) error
-	})
-	if !ok {
-		return nil
-	}
+// expected are all limits of all rules.
+func expected(list []*rule) []*weir.Limit {
 	var limits []*weir.Limit
 	for _, l := range list {
 		limits = append(limits, l.limits()...)
 	}
-	return s.Expect(limits...)
+	return limits
 }

@@ -39,7 +39,7 @@ func TestRefusedConfigs(t *testing.T) {
 	refused(t, httplimit.Config{Store: store, Enforce: 3, Header: header.Config{Jitter: -time.Second}},
 		"weir: Rules: there are none; write one, or set Decider",
 		"weir: Enforce 3: no such position; use On, Shadow or Off",
-		"weir: jitter -1s: it is added to a wait and cannot be negative; write 0 for none")
+		"weir: header Jitter -1s: it is added to a wait and cannot be negative; write 0 for none")
 	refused(t, httplimit.Config{Store: store, Decider: &scripted{}},
 		"weir: Decider: it stands instead of Store and Rules; leave one or the other out")
 	refused(t, httplimit.Config{Rules: []httplimit.Rule{once()}, Decider: &scripted{}},

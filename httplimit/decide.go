@@ -154,7 +154,7 @@ func (l *rule) price(c *call) (int64, error) {
 	case err != nil:
 		return 0, fmt.Errorf("httplimit: rule %s: cost: %w", l.name, err)
 	case n < 1:
-		return 0, invalid("cost", "", "a request costs at least 1 unit", "")
+		return 0, weir.Invalid("cost", "", "a request costs at least 1 unit", "")
 	}
 	return n, nil
 }

@@ -1,6 +1,10 @@
 package httplimit
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+
+	"github.com/weirhq/weir"
+)
 
 // PanicError is the Err of an outcome where something panicked that decides: a
 // rule's Key, Plan or Cost, the store, a Decider. The request was answered as
@@ -27,5 +31,5 @@ func (e *PanicError) Unwrap() error { return e.charged }
 
 // noAddress is what a caller without an address is told.
 func noAddress() error {
-	return invalid("address", "", "the peer has none", "connect over IP, or let a trusted proxy name the caller")
+	return weir.Invalid("address", "", "the peer has none", "connect over IP, or let a trusted proxy name the caller")
 }

@@ -109,6 +109,36 @@ func TestPanicGivesTheChargeBack(t *testing.T) {
 	g.expect(get("/"), ok, limited)
 }
 
+// A panic beside the handler is our side's fault as much as one in it.
+func TestPanickingObserverGivesTheChargeBack(t *testing.T) {
+	g := rigged(t, httplimit.Config{
+		Rules:    []httplimit.Rule{{Name: "a", Limits: []string{"1/day"}}},
+		Observer: &explosive{},
+	})
+	for range 3 {
+		if v := caught(func() { g.ServeHTTP(httptest.NewRecorder(), get("/")) }); v != "watching" {
+			t.Fatalf("panicked with %v", v)
+		}
+	}
+	if n := g.served.Load(); n != 0 {
+		t.Errorf("%d were served", n)
+	}
+	o := new(weir.Outcome)
+	if v := caught(func() { g.Check(get("/"), o) }); v != "watching" || !o.Allowed {
+		t.Errorf("panicked with %v, allowed %t: nothing had been used", v, o.Allowed)
+	}
+}
+
+type explosive struct{}
+
+func (*explosive) Observe(context.Context, *weir.Outcome) { panic("watching") }
+
+func caught(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
 func TestAbortedHandlerGivesNothingBack(t *testing.T) {
 	g := ruled(t, httplimit.Rule{Name: "a", Limits: []string{"2/day"}})
 	panicking(t, g, http.ErrAbortHandler, false)

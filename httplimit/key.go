@@ -92,7 +92,7 @@ func By(kind string, value func(*http.Request) (value string, ok bool)) Key {
 		return weir.Text(kind, v), ok
 	}}
 	if value == nil && k.err == nil {
-		k.err = invalid("By "+kind, "nil", "there is no function to find the value", "")
+		k.err = weir.Invalid("By "+kind, "nil", "there is no function to find the value", "")
 	}
 	return k
 }
@@ -103,15 +103,15 @@ const maxKind = 64
 func checkKind(field, kind string) *weir.FieldError {
 	switch kind {
 	case addressKind, everyoneKind:
-		return invalid(field, kind, "the kind has a meaning of its own", "choose another")
+		return weir.Invalid(field, kind, "the kind has a meaning of its own", "choose another")
 	}
 	_, last, _ := strings.Cut(kind, ":")
 	if kind == "" || len(kind) > maxKind || strings.HasPrefix(kind, "path:") && last == "" {
-		return invalid(field, quote(kind), "a kind has 1 to 64 characters", "name what the value is, such as user")
+		return weir.Invalid(field, quote(kind), "a kind has 1 to 64 characters", "name what the value is, such as user")
 	}
 	for i := range len(kind) {
 		if c := kind[i]; !isAlphanumeric(c) && strings.IndexByte(":._-", c) < 0 {
-			return invalid(field, quote(kind), "a kind is letters, digits and :._-", "")
+			return weir.Invalid(field, quote(kind), "a kind is letters, digits and :._-", "")
 		}
 	}
 	return nil
@@ -125,9 +125,9 @@ func isAlphanumeric(c byte) bool {
 func checkHeader(name, key string) *weir.FieldError {
 	switch {
 	case key == "Host":
-		return invalid("ByHeader", name, "net/http keeps it apart from the header", `use By("host", …) with r.Host`)
+		return weir.Invalid("ByHeader", name, "net/http keeps it apart from the header", `use By("host", …) with r.Host`)
 	case !isToken(name):
-		return invalid("ByHeader", quote(name), "it is no name of a header", "write it like X-Api-Key")
+		return weir.Invalid("ByHeader", quote(name), "it is no name of a header", "write it like X-Api-Key")
 	}
 	return nil
 }

@@ -121,10 +121,6 @@ func (c *compiler) located(field string, err error) {
 	c.errs = append(c.errs, &in)
 }
 
-func invalid(field string, value any, problem, remedy string) *weir.FieldError {
-	return &weir.FieldError{Field: field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1}
-}
-
 // quote makes a text from a configuration safe for one line.
 func quote(s string) string {
 	if len(s) > 64 {

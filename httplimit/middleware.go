@@ -41,7 +41,8 @@ func (m *Middleware) Enforce() Enforce { return Enforce(m.enforce.Load()) }
 // back: that is the caller's, by package header and [Middleware.GiveBack]. An
 // Outcome that is used again costs no allocation.
 //
-// With the switch off, o passes without key or store being touched.
+// With the switch off, o passes without key or store being touched. A panic of
+// the Observer reaches the caller, with o as it was decided.
 func (m *Middleware) Check(r *http.Request, o *weir.Outcome) bool {
 	e := m.Enforce()
 	if e == Off {
@@ -66,8 +67,8 @@ func (m *Middleware) GiveBack(ctx context.Context, o *weir.Outcome) error {
 // reach it. The fields of package header are written before next runs, which may
 // still change them.
 //
-// If next panics, the request's charge is given back, and the panic goes on. A
-// panic with [http.ErrAbortHandler] gives nothing back: a proxy raises it when
+// If next panics, or the Observer or Deny does, the request's charge is given
+// back, and the panic goes on. A panic with [http.ErrAbortHandler] gives nothing back: a proxy raises it when
 // the client has left, so that a caller could take for nothing by hanging up.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,13 +80,14 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		c, _ := m.calls.Get().(*call)
 		defer m.release(c)
 		o := &c.outcome
+		defer m.undo(r, o)
 		if m.check(c, r, o, e); !o.Allowed {
 			m.refuse(w, r, o)
 			return
 		}
 		m.header.Write(w.Header(), o)
 		m.header.Expose(w.Header(), r)
-		m.serve(next, w, r, o)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -103,23 +105,20 @@ func (m *Middleware) check(c *call, r *http.Request, o *weir.Outcome, e Enforce)
 	}
 }
 
-// serve runs next and gives the charge back if it panics.
-func (m *Middleware) serve(next http.Handler, w http.ResponseWriter, r *http.Request, o *weir.Outcome) {
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-			_ = m.GiveBack(r.Context(), o) // the panic is the news; what a store kept, time gives back
-		}
-		mustGoOn(v)
-	}()
-	next.ServeHTTP(w, r)
+// undo gives the charge back when a panic passes, and lets it go on. It is to be
+// deferred by who may have charged.
+func (m *Middleware) undo(r *http.Request, o *weir.Outcome) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+		_ = m.GiveBack(r.Context(), o) // the panic is the news; what a store kept, time gives back
+	}
+	mustGoOn(v)
 }
 
-// mustGoOn panics with what a handler has panicked with. The handler's frames
-// are still on the stack, and in the trace that the server logs.
+// mustGoOn panics with what was recovered. The frames of who panicked are still on the stack, and in the trace that the server logs.
 func mustGoOn(v any) { panic(v) }
 
 // maxUnread is the longest body that a refused request may leave on a

@@ -35,6 +35,9 @@ func Run(t *testing.T, open func(t testing.TB, now func() weir.Micros) weir.Stor
 // Run runs the suite.
 func (s Suite) Run(t *testing.T) {
 	t.Helper()
+	if s.Open == nil {
+		t.Fatal("storetest: Suite.Open is nil; write a function that makes an empty store")
+	}
 	s.run(t, sizesOf(os.Getenv("WEIR_LONG") == "1", testing.Short()))
 }
 
@@ -46,7 +49,13 @@ func (s Suite) run(t *testing.T, z sizes) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			r := &rig{live: s.Live, runsBack: s.ClockRunsBack, sizes: z}
-			r.open = func(now func() weir.Micros) weir.Store { return s.Open(t, now) }
+			r.open = func(now func() weir.Micros) weir.Store {
+				store := s.Open(t, now)
+				if store == nil {
+					t.Fatal("storetest: Suite.Open has made no store")
+				}
+				return store
+			}
 			if err := c.run(r); err != nil {
 				t.Error(err)
 			}
@@ -66,6 +75,9 @@ type check struct {
 // what is wrong.
 func checks() []check {
 	return []check{
+		{name: "keys do not meet", run: keysDoNotMeet, live: true},
+		{name: "one identity in two spellings is one key", run: spellings, live: true},
+
 		{name: "a refusal costs nothing", run: refusalCostsNothing, live: true},
 		{name: "a peek leaves no trace", run: peekLeavesNoTrace, live: true},
 		{name: "several limits are all or nothing", run: allOrNothing, live: true},
@@ -94,8 +106,6 @@ func checks() []check {
 
 		{name: "impossible arguments are refused", run: impossible, live: true},
 		{name: "Reset forgets one state", run: resetForgets, live: true},
-		{name: "keys do not meet", run: keysDoNotMeet, live: true},
-		{name: "one identity in two spellings is one key", run: spellings, live: true},
 		{name: "after Close everything is ErrClosed", run: closes, live: true},
 		{name: "Close leaves no goroutine", run: leavesNoGoroutine, live: true},
 

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "listening on http://%s; %s is limited to %v\n", l.Addr(), o.match, o.limits)
+	fmt.Fprintf(stdout, "listening on http://%s; %s is limited to %q\n", l.Addr(), o.match, []string(o.limits))
 	return serve(ctx, newServer(handler), l)
 }
 

@@ -70,6 +70,9 @@ func (n *networks) String() string { return fmt.Sprint(*n) }
 // Set adds a network.
 func (n *networks) Set(s string) error {
 	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		return errors.New("write a network such as 10.0.0.0/8, or 10.0.0.1/32 for one address")
+	}
 	*n = append(*n, p)
-	return err
+	return nil
 }
