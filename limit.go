@@ -23,7 +23,7 @@ type Limit struct {
 	name, rule, slot string
 	text             string
 	spec             Spec
-	id               [16]byte
+	id, version      [16]byte
 	algorithm        algorithm.Algorithm    // nil for unlimited and deny
 	window           *algorithm.FixedWindow // nil for what does not count in windows
 	zone             *time.Location         // nil but for calendars
@@ -51,7 +51,8 @@ func NewLimit(name string, s Spec) (*Limit, error) {
 		return nil, err
 	}
 	l.text = s.String()
-	l.id = identity(l.algorithm, name)
+	l.id = l.identity()
+	l.version = hash(string(l.id[:]), l.text)
 	return l, nil
 }
 
@@ -95,15 +96,26 @@ func isName(s string) bool {
 	return true
 }
 
-// identity is what a store keys states by: family and name, hashed.
-func identity(a algorithm.Algorithm, name string) (id [16]byte) {
-	family := byte(0)
-	if a != nil {
-		family = byte(a.Family())
+// identity is what a store keys states by: the algorithm family, for windows
+// their grid, and the name. The grid belongs to it because a count says nothing
+// about windows of another length: a caller who could have it carried over, by
+// going to and fro between two plans, would have it forgotten as well.
+func (l *Limit) identity() [16]byte {
+	family, grid := "", ""
+	if l.algorithm != nil {
+		family = string(l.algorithm.Family())
 	}
-	h := sha256.Sum256(append([]byte{family}, name...))
-	copy(id[:], h[:])
-	return id
+	if l.window != nil {
+		grid = strings.Join([]string{l.spec.Slot(), l.spec.Zone, strconv.FormatBool(l.spec.Spread)}, " ")
+	}
+	return hash(family, grid, l.name)
+}
+
+// hash is the first 128 bits of SHA-256 over texts that hold no zero byte.
+func hash(texts ...string) (sum [16]byte) {
+	h := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
+	copy(sum[:], h[:])
+	return sum
 }
 
 // compile builds the algorithm.
@@ -181,10 +193,13 @@ func (l *Limit) Spec() Spec { return l.spec }
 // String is the canonical text of the limit, without its name.
 func (l *Limit) String() string { return l.text }
 
-// ID is a hash of name and algorithm family: the part of a state's address
-// that stands for the limit. Two limits of the same name and family share
-// their states, whatever their numbers.
+// ID is a hash of name, algorithm family and, for windows, their grid (period or
+// calendar, and spread): the part of a state's address that stands for the limit.
+// Two limits with the same share their states, whatever their other numbers.
 func (l *Limit) ID() [16]byte { return l.id }
+
+// Version is a hash of ID and all numbers: two limits of one version judge alike.
+func (l *Limit) Version() [16]byte { return l.version }
 
 // Algorithm judges the limit's states. It is nil for unlimited and deny, which
 // have none and never reach a store.

@@ -284,7 +284,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The name and the family alone name a state.
+// The name, the family and the grid of windows alone name a state.
 func TestIdentity(t *testing.T) {
 	id := func(name, text string) [16]byte {
 		t.Helper()
@@ -300,12 +300,16 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%q has another identity", text)
 		}
 	}
-	if id("api", "5/s fixed-window") != id("api", "30/month calendar UTC") {
-		t.Error("two windows have different identities")
+	if id("api", "5/s fixed-window") != id("api", "9/s fixed-window overdraft 20") {
+		t.Error("two counts in windows of one grid have different identities")
+	}
+	if id("api", "5/day calendar UTC") != id("api", "9/day calendar UTC") {
+		t.Error("two counts in one calendar have different identities")
 	}
 	all := map[[16]byte]string{}
 	for _, at := range [][2]string{
-		{"api", "5/s"}, {"api", "5/s fixed-window"}, {"api", "deny"}, {"api/1s", "5/s"}, {"api/1m", "5/s"}, {"b", "5/s"}, {"bapi", "5/s"}, {"wapi", "5/s"},
+		{"api", "5/s"}, {"api", "5/s fixed-window"}, {"api", "5/min fixed-window"}, {"api", "5/s fixed-window spread"}, {"api", "deny"},
+		{"api", "5/day fixed-window"}, {"api", "5/day calendar UTC"}, {"api", "5/day calendar Europe/Berlin"}, {"api", "5/week calendar UTC"}, {"api", "5/month calendar UTC"}, {"api/1s", "5/s"}, {"api/1m", "5/s"}, {"b", "5/s"}, {"bapi", "5/s"}, {"wapi", "5/s"},
 	} {
 		i := id(at[0], at[1])
 		if other := all[i]; other != "" {

@@ -15,8 +15,9 @@ import "fmt"
 // units, which is twice the limit across an edge. A clock that jumps forward
 // over an edge opens the next window early, once.
 //
-// Changed numbers: the count is kept. Where the grid changed (another period,
-// another zone) a count whose window overlaps the current one goes on counting
+// Changed numbers: the count is kept. A store keeps windows of another period
+// apart (weir.Limit.ID). Where the edges of a grid have moved all the same, as a
+// time zone's may, a count whose window overlaps the current one goes on counting
 // in the current one, from the first touch.
 //
 // Source: the plain counter; the bound is exhaustive over small cases.

@@ -227,9 +227,9 @@ func TestCostIsMonotone(t *testing.T) {
 			w.run(1)
 			m := w.moment(l)
 			cost := d.Int64N(l.Capacity() + 2)
-			cheap, dear := a.Judge(w.state, m, cost), a.Judge(w.state, m, cost+1+d.Int64N(3))
+			cheap, dear := a.Judge(w.states[l.ID()], m, cost), a.Judge(w.states[l.ID()], m, cost+1+d.Int64N(3))
 			if dear.Allowed && !cheap.Allowed || cheap.Never && !dear.Never || !dear.Never && dear.RetryAfter < cheap.RetryAfter {
-				t.Fatalf("%s, state %v: %d gives %+v, and more %+v", l, w.state, cost, cheap, dear)
+				t.Fatalf("%s, state %v: %d gives %+v, and more %+v", l, w.states[l.ID()], cost, cheap, dear)
 			}
 		}
 	}

@@ -126,10 +126,10 @@ func TestRecordOfEveryState(t *testing.T) {
 		w := newWalk(t, d, l)
 		for range steps() / 100 / len(limits) {
 			w.run(1)
-			if w.state == (state{}) {
+			if w.states[l.ID()] == (state{}) {
 				continue
 			}
-			want := []entry{{Slot: "1m", Family: l.Algorithm().Family(), State: w.state}}
+			want := []entry{{Slot: "1m", Family: l.Algorithm().Family(), State: w.states[l.ID()]}}
 			record := string(algorithm.AppendRecord(nil, want))
 			got, err := algorithm.ParseRecord(nil, record)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {

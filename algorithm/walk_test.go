@@ -51,8 +51,8 @@ func (d *bytesDice) Int64N(n int64) int64 {
 	return int64(v % uint64(n))
 }
 
-// A walk takes one state through random steps, under one limit or several in
-// turn, beside the oracle.
+// A walk takes a key through random steps, under one limit or several in turn,
+// beside the oracle.
 type walk struct {
 	testing.TB
 	dice
@@ -60,7 +60,7 @@ type walk struct {
 	key    weir.Key
 	oracle *storetest.Oracle
 
-	state    state
+	states   map[[16]byte]state // by the identity of the limit
 	now      micros
 	latest   micros
 	back     micros // the furthest that the clock runs back
@@ -76,7 +76,7 @@ const started = micros(1_796_034_366_123_456)
 func newWalk(tb testing.TB, d dice, limits ...*weir.Limit) *walk {
 	s := limits[0].Spec()
 	unit := max(1, micros(s.Period/time.Microsecond)/micros(s.Count))
-	return &walk{TB: tb, dice: d, limits: limits, key: weir.Key{15: 7}, oracle: storetest.NewOracle(), now: started, latest: started, back: algorithm.MaxMicros, unit: unit}
+	return &walk{TB: tb, dice: d, limits: limits, states: map[[16]byte]state{}, key: weir.Key{15: 7}, oracle: storetest.NewOracle(), now: started, latest: started, back: algorithm.MaxMicros, unit: unit}
 }
 
 // limit compiles a Spec under one name for all of its family.
@@ -145,8 +145,10 @@ func (w *walk) turn() {
 	case 10:
 		if w.Int64N(200) == 0 {
 			w.now = algorithm.MaxMicros - 1 - micros(w.Int64N(1000))
-			w.state, w.soon, w.receipts = state{}, nil, nil
-			w.oracle.Reset(w.limits[0], w.key)
+			w.states, w.soon, w.receipts = map[[16]byte]state{}, nil, nil
+			for _, l := range w.limits {
+				w.oracle.Reset(l, w.key)
+			}
 		}
 	}
 	w.now = min(max(w.now, w.latest-w.back, 1), algorithm.MaxMicros-1)
@@ -202,11 +204,11 @@ func (w *walk) ask(l *weir.Limit, cost int64, how weir.How) weir.Decision {
 
 func (w *walk) take(l *weir.Limit) {
 	m := w.moment(l)
-	left, _ := l.Algorithm().Level(w.state, m)
+	left, _ := l.Algorithm().Level(w.states[l.ID()], m)
 	cost := w.cost(l, left)
-	before := w.state
-	s, v, r := algorithm.Step(l.Algorithm(), w.state, m, cost)
-	w.state = s
+	before := w.states[l.ID()]
+	s, v, r := algorithm.Step(l.Algorithm(), w.states[l.ID()], m, cost)
+	w.states[l.ID()] = s
 	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Granted: r.Cost, Receipt: r}
 	want := w.ask(l, cost, 0)
 	w.compare("take", l, m, before, cost, got, want)
@@ -220,23 +222,23 @@ func (w *walk) take(l *weir.Limit) {
 
 func (w *walk) peek(l *weir.Limit) {
 	m := w.moment(l)
-	left, _ := l.Algorithm().Level(w.state, m)
+	left, _ := l.Algorithm().Level(w.states[l.ID()], m)
 	cost := w.cost(l, left) * w.Int64N(2)
-	v := l.Algorithm().Judge(w.state, m, cost)
+	v := l.Algorithm().Judge(w.states[l.ID()], m, cost)
 	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter}
 	want := w.ask(l, cost, weir.Peek)
 	want.Granted = 0
-	w.compare("peek", l, m, w.state, cost, got, want)
+	w.compare("peek", l, m, w.states[l.ID()], cost, got, want)
 	w.visit(v.RetryAfter)
 }
 
 func (w *walk) force(l *weir.Limit) {
 	m := w.moment(l)
-	left, _ := l.Algorithm().Level(w.state, m)
+	left, _ := l.Algorithm().Level(w.states[l.ID()], m)
 	cost := w.cost(l, left)
-	before := w.state
-	s, r := l.Algorithm().Force(l.Algorithm().Touch(w.state, m), m, cost)
-	w.state = s
+	before := w.states[l.ID()]
+	s, r := l.Algorithm().Force(l.Algorithm().Touch(w.states[l.ID()], m), m, cost)
+	w.states[l.ID()] = s
 	got := weir.Decision{Allowed: true, Granted: r.Cost, Receipt: r}
 	w.compare("force", l, m, before, cost, got, w.ask(l, cost, weir.Force))
 	if r.Cost > 0 {
@@ -249,12 +251,12 @@ func (w *walk) refund(l *weir.Limit) {
 	if n == 0 {
 		return
 	}
-	m, r, before := w.moment(l), w.receipts[w.Int64N(int64(n))], w.state
+	m, r, before := w.moment(l), w.receipts[w.Int64N(int64(n))], w.states[l.ID()]
 	units := 1 + w.Int64N(r.Cost)
 	if w.Int64N(16) == 0 { // the same rate in other terms
 		r.Numbers[0], r.Numbers[1] = r.Numbers[0]*2, r.Numbers[1]*2
 	}
-	w.state = l.Algorithm().Refund(w.state, m, r, units)
+	w.states[l.ID()] = l.Algorithm().Refund(w.states[l.ID()], m, r, units)
 	if err := w.oracle.Return(w.now, []weir.Return{{Limit: l, Key: w.key, Receipt: r, Units: units}}); err != nil {
 		w.Fatal(err)
 	}
@@ -273,13 +275,13 @@ func (w *walk) visit(wait micros) {
 // compare holds what the engine says against the oracle.
 func (w *walk) compare(verb string, l *weir.Limit, m algorithm.Moment, before state, cost int64, got, want weir.Decision) {
 	w.Helper()
-	got.Remaining, got.ResetAfter = l.Algorithm().Level(w.state, m)
+	got.Remaining, got.ResetAfter = l.Algorithm().Level(w.states[l.ID()], m)
 	if got != want {
 		w.Errorf("%s of %d under %s at %+v, state %v:\n got %+v\nwant %+v", verb, cost, l, m, before, got, want)
 	}
-	for _, word := range w.state {
+	for _, word := range w.states[l.ID()] {
 		if word >= 1<<53 || word <= -1<<53 {
-			w.Errorf("%s of %d under %s at %+v: a double does not hold the state %v", verb, cost, l, m, w.state)
+			w.Errorf("%s of %d under %s at %+v: a double does not hold the state %v", verb, cost, l, m, w.states[l.ID()])
 		}
 	}
 }

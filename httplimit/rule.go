@@ -33,7 +33,7 @@ type Rule struct {
 
 	// Plan names the caller's plan, instead of Limits. All plans are one rule
 	// under the same names, so that a caller whose plan changes keeps what was
-	// used, as long as the algorithm is the same; where one plan has several
+	// used, as long as the algorithm, and of windows the period, is the same; where one plan has several
 	// limits, all are named by slots.
 	//
 	// Plan may return what the caller sends only if no plan is worth lying for.

@@ -41,11 +41,7 @@ type call struct {
 	at        [weir.MaxTakes]algorithm.Moment // when a take happens, in its limit's windows
 }
 
-var (
-	errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
-	errNoRoom  = fmt.Errorf("%w: no room for new keys", weir.ErrNotApplied)
-	errMixed   = fmt.Errorf("%w: keys under different plans share a cell for want of room, and cannot be judged in one step", weir.ErrNotApplied)
-)
+var errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
 
 // take runs a whole call: lock, resolve, read the clock, decide, commit.
 func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, error) {
@@ -60,7 +56,7 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 		return false, 0, weir.ErrClosed
 	}
 	for i := range takes {
-		if c.members[i] = c.store.find(takes[i].Limit.ID()); c.members[i] == nil {
+		if c.members[i] = c.store.find(takes[i].Limit.Version()); c.members[i] == nil {
 			c.members[i] = c.store.add(takes[i].Limit)
 		}
 		if c.members[i] == nil {
@@ -85,7 +81,9 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 	return allowed, c.now, nil
 }
 
-// giveBack runs a whole call of returns.
+// giveBack runs a whole call of returns. What was charged to an overflow cell
+// stays charged: nobody can tell whether the charge is still part of the cell, or
+// of an entry that has been forgotten since.
 func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	c.reset()
 	for i := range returns {
@@ -96,37 +94,29 @@ func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	if c.store.closed.Load() {
 		return 0, weir.ErrClosed
 	}
-	c.shares = c.store.shares.Load()
-	for i := range returns {
-		r := &returns[i]
-		if m := c.store.find(r.Limit.ID()); m != nil {
-			c.name(i, address{r.Limit.ID(), r.Key}, m, r.Tag)
-			c.cells[c.cellOf[i]].algo = r.Limit.Algorithm()
-		} else {
-			c.cellOf[i] = none
-		}
-	}
-	c.lockStripes()
 	if err := c.readClock(); err != nil {
 		return c.now, err
 	}
-	for i := range c.cells[:c.cellCount] {
-		c.cells[i].find(c.now)
-	}
-	c.mergeShared()
 	for i := range returns {
-		if c.cellOf[i] == none {
-			continue
-		}
-		x := &c.cells[c.cellOf[i]]
-		x.state = x.algo.Refund(x.state, algorithm.Moment{Now: c.now}, returns[i].Receipt, returns[i].Units)
+		r := &returns[i]
+		at := address{r.Limit.ID(), r.Key}
+		c.store.shards[c.store.shardOf(at)].refund(at, r, c.now)
 	}
-	c.commit()
 	return c.now, nil
 }
 
-// none marks a return whose limit the store has never met.
-const none = weir.MaxTakes
+// refund gives units back to an entry, and removes one that is left empty.
+func (s *shard) refund(at address, r *weir.Return, now weir.Micros) {
+	slot, ok := s.index[at]
+	if !ok {
+		return
+	}
+	e := &s.slots[slot]
+	e.state = r.Limit.Algorithm().Refund(e.state, algorithm.Moment{Now: now}, r.Receipt, r.Units)
+	if e.state == (algorithm.State{}) && !e.kept {
+		s.remove(slot)
+	}
+}
 
 func (c *call) reset() {
 	clear(c.cells[:c.cellCount]) // lets go of limits
@@ -232,7 +222,7 @@ func (x *cell) find(now weir.Micros) {
 	case p.shared >= 0:
 		x.was = p.member.cells[p.shared]
 		if p.member.limit.Dead(x.was, now) {
-			p.writeShared(x.was, algorithm.State{})
+			p.member.setCell(p.shared, algorithm.State{})
 			x.was = algorithm.State{}
 		}
 	}
@@ -251,14 +241,9 @@ func (c *call) open(takes []weir.Take) error {
 		if x.place.slot >= 0 {
 			continue
 		}
-		if err := c.place(x); err != nil {
-			return err
-		}
+		c.place(x)
 	}
 	c.mergeShared()
-	if c.mixed(takes) {
-		return errMixed
-	}
 	for i := range takes {
 		t := takes[i]
 		if c.cells[c.cellOf[i]].place.inCell() {
@@ -274,29 +259,24 @@ func (c *call) open(takes []weir.Take) error {
 
 // place reserves room for a key without an entry, or leaves it in its overflow
 // cell. A key that may have shared a cell goes on with that cell's state.
-func (c *call) place(x *cell) error {
+func (c *call) place(x *cell) {
 	p := &x.place
 	if x.state != (algorithm.State{}) {
 		x.mode = weir.Overflow
 	}
 	if !p.shard.hasRoom(p.member.rule, c.shares) {
-		p.shard.sweep(searchStep, c.now, c.holds)
+		p.shard.search(c.now, c.holds)
 	}
 	if p.shard.hasRoom(p.member.rule, c.shares) {
 		p.shard.reserve(p.member)
 		p.reserved = true
-		return nil
+		return
 	}
-	switch c.store.onFull {
-	case Refuse:
-		return errNoRoom
-	case Admit:
-		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, weir.Open, -1
-	default:
-		x.mode = weir.Overflow
-		p.member.rule.overflow.Add(1)
+	p.member.rule.overflow.Add(1)
+	x.mode = weir.Overflow
+	if mode, ok := c.store.onFull.without(); ok {
+		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, mode, -1
 	}
-	return nil
 }
 
 // holds reports whether a slot is named by this call.
@@ -326,21 +306,6 @@ func (c *call) mergeShared() {
 	}
 }
 
-// mixed reports whether two takes that belong together name one cell under
-// different numbers. Of one key that is refused beforehand; keys that share an
-// overflow cell may be under different plans.
-func (c *call) mixed(takes []weir.Take) bool {
-	for i := range takes {
-		for j := range i {
-			a, b := &takes[i], &takes[j]
-			if c.cellOf[i] == c.cellOf[j] && a.Limit != b.Limit && a.Join == b.Join && a.Join != weir.Alone && a.Limit.Spec() != b.Limit.Spec() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // sharesWith reports whether two keys live in the same overflow cell.
 func (x *cell) sharesWith(y *cell) bool {
 	p, q := &x.place, &y.place
@@ -366,22 +331,10 @@ func (c *call) commit() {
 		case p.reserved:
 			p.shard.release(p.member)
 		default:
-			p.writeShared(x.was, x.state)
+			if p.shared >= 0 && x.was != x.state {
+				p.member.setCell(p.shared, x.state)
+			}
 		}
-	}
-}
-
-// writeShared writes an overflow cell, and counts those in use.
-func (p *place) writeShared(was, state algorithm.State) {
-	if p.shared < 0 || was == state {
-		return
-	}
-	p.member.cells[p.shared] = state
-	switch empty := (algorithm.State{}); {
-	case was == empty:
-		p.member.live.Add(1)
-	case state == empty:
-		p.member.live.Add(-1)
 	}
 }
 

@@ -13,9 +13,22 @@ type OnFull uint8
 // The choices for a full store.
 const (
 	Overflow OnFull = iota // it shares a cell of its limit with other such keys: limited more, never less
-	Refuse                 // the call is an error, weir.ErrNotApplied: the rule's choice for a failing store applies
+	Refuse                 // it is refused, in mode closed, and told to come back in a second
 	Admit                  // it passes uncounted, in mode open
 )
+
+// without gives the mode in which a key is decided that has neither an entry
+// nor a cell; ok is false where it has a cell.
+func (f OnFull) without() (mode weir.Mode, ok bool) {
+	switch f {
+	case Refuse:
+		return weir.Closed, true
+	case Admit:
+		return weir.Open, true
+	default:
+		return 0, false
+	}
+}
 
 // Config sizes a store. The zero Config is a store of a million keys.
 type Config struct {

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"math"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
@@ -67,11 +68,21 @@ func (x *cell) judge() {
 	if x.asked {
 		x.verdict = x.algo.Judge(x.state, x.at, x.need)
 	}
+	if x.mode == weir.Closed && x.verdict.Allowed {
+		x.verdict = algorithm.Verdict{RetryAfter: fullWait}
+	}
 	if x.verdict.Allowed {
 		remaining, _ := x.algo.Level(x.state, x.at)
 		x.room = max(0, remaining-x.need)
 	}
 }
+
+// fullWait is what a key is told that is refused for want of room: nobody knows
+// when there will be some.
+const fullWait = weir.Micros(time.Second / time.Microsecond)
+
+// uncounted reports a key that has neither an entry nor a cell.
+func (x *cell) uncounted() bool { return x.mode == weir.Open || x.mode == weir.Closed }
 
 // grant says how many units a take of an allowed group gets.
 func (x *cell) grant(t *weir.Take) int64 {
@@ -95,6 +106,9 @@ func (x *cell) charge() {
 // force charges a take whatever is left.
 func (x *cell) force(t *weir.Take) algorithm.Receipt {
 	var r algorithm.Receipt
+	if x.uncounted() {
+		return r
+	}
 	x.state, r = x.algo.Force(x.state, x.at, t.Cost)
 	x.charged = x.charged || r.Cost > 0
 	return r
@@ -164,10 +178,11 @@ func (r round) charge(allowed bool) {
 	})
 	r.settle()
 	r.each(func(_ int, _ *weir.Take, d *weir.Decision, x *cell) {
-		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
-		if x.mode == weir.Open {
-			d.Receipt = weir.Receipt{} // nothing is kept, so there is nothing to give back
+		if x.uncounted() { // nothing is kept, so there is nothing left and nothing to give back
+			d.Receipt, d.Remaining = weir.Receipt{}, 0
+			return
 		}
+		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
 	})
 }
 

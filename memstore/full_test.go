@@ -164,17 +164,18 @@ func TestExpectRefusesMoreLimitsThanThereAreCells(t *testing.T) {
 	for i := range limits {
 		limits[i] = weir.MustLimit(fmt.Sprint("rule", i), "1/day")
 	}
+	if err := b.Expect(limits...); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("nine limits, eight cells: error %v", err)
+	}
 	if err := b.Expect(limits[:6]...); err != nil {
 		t.Error(err)
-	}
-	if err := b.Expect(limits[6:]...); !errors.Is(err, weir.ErrNotApplied) {
-		t.Errorf("nine limits, eight cells: error %v", err)
 	}
 	if err := b.Expect(limits[6:8]...); err != nil {
 		t.Errorf("the eight that there are cells for: %v", err)
 	}
 	for i := range 8 {
-		if _, known := b.Stats().Rules[fmt.Sprint("rule", i)]; !known {
+		_, known := b.Stats().Rules[fmt.Sprint("rule", i)]
+		if !known {
 			t.Errorf("rule %d was expected and forgotten", i)
 		}
 	}
@@ -235,13 +236,13 @@ func TestOnFullRefuse(t *testing.T) {
 	b.take(held)
 	refused := 0
 	for i := range 200 {
-		var d [1]weir.Decision
-		_, _, err := b.Take(context.Background(), []weir.Take{b.user(l, fmt.Sprint(i))}, d[:])
-		if err != nil {
-			refused++
-			if !errors.Is(err, weir.ErrNotApplied) {
-				t.Fatalf("error %v", err)
-			}
+		ok, d := b.take(b.user(l, fmt.Sprint(i)))
+		if ok {
+			continue
+		}
+		refused++
+		if d[0].Mode != weir.Closed || d[0].Never || d[0].RetryAfter != 1_000_000 || d[0].Remaining != 0 || d[0].Receipt.Cost != 0 {
+			t.Fatalf("decision %+v", d[0])
 		}
 	}
 	if refused == 0 {
@@ -249,6 +250,148 @@ func TestOnFullRefuse(t *testing.T) {
 	}
 	if ok, _ := b.take(held); !ok {
 		t.Error("a key that has its entry was refused")
+	}
+	shadow := b.user(l, "shadow")
+	shadow.Join = weir.Advise
+	if ok, d := b.take(held, shadow); !ok || d[1].Allowed {
+		t.Error("a shadow take without room refused its call")
+	}
+}
+
+// A caller who is limited is not freed by filling the store, whatever the rules
+// choose for a store that fails: to have no room is no failure.
+func TestFullStoreIsNoWayAroundAnExhaustedLimit(t *testing.T) {
+	for _, onFull := range []memstore.OnFull{memstore.Overflow, memstore.Refuse, memstore.Admit} {
+		b := open(t, memstore.Config{MaxKeys: 64, OnFull: onFull})
+		address, name := weir.MustLimit("address", "5/day"), weir.MustLimit("name", "5/day")
+		victim := b.user(address, "1.2.3.4")
+		b.admitted(5, victim)
+		b.flood(300, name, "flood")
+		for i := range 20 {
+			if ok, _ := b.take(victim, b.user(name, fmt.Sprint("invented", i))); ok {
+				t.Fatalf("on full %d: an exhausted caller passed with a name that found no room", onFull)
+			}
+		}
+	}
+}
+
+// What passed uncounted cannot be given back: there is no receipt for it.
+func TestUncountedTakesHaveNoReceipt(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64, OnFull: memstore.Admit})
+	l := weir.MustLimit("login", "10/day")
+	b.flood(200, l, "stranger")
+	late := b.user(l, "late")
+	late.Cost = 10
+	if ok, d := b.take(late); !ok || d[0].Receipt != (weir.Receipt{}) {
+		t.Errorf("allowed %t with receipt %+v", ok, d[0].Receipt)
+	}
+}
+
+// Other callers' plans do not free who shares a cell: each plan has its own.
+func TestAFasterPlanInTheCellFreesNobody(t *testing.T) {
+	f := func(slow, fast string, most int) {
+		t.Helper()
+		b := open(t, memstore.Config{MaxKeys: 64})
+		free, pro := weir.MustLimit("api", slow), weir.MustLimit("api", fast)
+		b.flood(200, free, "flood")
+		passed := 0
+		for range 10 {
+			passed += b.admitted(200, b.user(free, "bob"))
+			b.take(b.user(pro, "alice"))
+			b.clock.now += 60_000_000
+		}
+		if passed > most {
+			t.Errorf("%s: %d passed in ten minutes, beside %s; at most %d", slow, passed, fast, most)
+		}
+	}
+	f("10/day", "1000/s", 10)
+	f("100/h fixed-window", "200/min fixed-window", 200)
+}
+
+// Who goes to and fro between two plans has at most what both allow.
+func TestAlternatingWindowsForgetNothing(t *testing.T) {
+	b := open(t, memstore.Config{})
+	hour, minute := weir.MustLimit("api", "100/h fixed-window"), weir.MustLimit("api", "10/min fixed-window")
+	b.clock.now = 3_600_000_000 * 1000
+	passed := 0
+	for range 60 {
+		passed += b.admitted(120, b.user(hour, "u")) + b.admitted(20, b.user(minute, "u"))
+		b.clock.now += 60_000_000
+	}
+	if passed != 100+60*10 {
+		t.Errorf("%d passed in an hour, the two limits allow 100 and 600", passed)
+	}
+}
+
+// A refund of what is no longer there goes to nobody else.
+func TestRefundAfterResetFreesNoStranger(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "10/day")
+	own := b.user(l, "own")
+	own.Cost = 10
+	_, paid := b.take(own)
+	b.flood(200, l, "stranger")
+	if err := b.Reset(context.Background(), l, own.Key); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		_, err := b.Return(context.Background(), []weir.Return{{Limit: l, Key: own.Key, Tag: own.Tag, Receipt: paid[0].Receipt, Units: 10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, d := b.take(b.user(l, fmt.Sprint("x", i))); ok && d[0].Mode == weir.Overflow {
+			t.Fatal("a stranger in the cell was freed by it")
+		}
+	}
+}
+
+// A key that was reset starts anew, also where the cell that it once shared is
+// still in use.
+func TestResetKeyStartsAnewBesideItsCell(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "10/day")
+	own := b.user(l, "own")
+	b.admitted(10, own)
+	b.flood(200, l, "stranger")
+	if err := b.Reset(context.Background(), l, own.Key); err != nil {
+		t.Fatal(err)
+	}
+	b.flood(50, l, "more") // a sweep or two
+	if got := b.admitted(20, own); got != 10 {
+		t.Errorf("%d of 10 passed after the reset", got)
+	}
+}
+
+// Rules that were expected keep their share whatever limits come and go.
+func TestExpectedRulesOutliveLimitsThatComeAndGo(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 1000})
+	login, flood := weir.MustLimit("login", "5 per 10d"), weir.MustLimit("flood", "5 per 10d")
+	if err := b.Expect(login, flood); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 400 {
+		b.take(b.user(weir.MustLimit(fmt.Sprint("take/", i), "1/s"), "z"))
+		b.clock.now += 2_000_000
+	}
+	b.flood(10_000, flood, "f")
+	for i := range 100 {
+		if _, d := b.take(b.user(login, fmt.Sprint(i))); d[0].Mode != weir.Exact {
+			t.Fatalf("caller %d of an expected rule was decided in mode %s", i, d[0].Mode)
+		}
+	}
+}
+
+// Room that dead entries take up is found, wherever they stand.
+func TestDeadEntriesAreFoundAmongTheLiving(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 10_000})
+	long, short := weir.MustLimit("long", "1/day"), weir.MustLimit("short", "1/s")
+	b.flood(4000, long, "l")
+	b.flood(4000, short, "s")
+	b.clock.now += 2_000_000
+	for i := range 2000 {
+		if _, d := b.take(b.user(short, fmt.Sprint("new", i))); d[0].Mode != weir.Exact {
+			t.Fatalf("caller %d was decided in mode %s while 4000 entries were dead", i, d[0].Mode)
+		}
 	}
 }
 

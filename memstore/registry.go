@@ -12,20 +12,22 @@ import (
 // rule is what the limits of one rule have in common: a share of the room.
 type rule struct {
 	name     string
-	index    int // among the rules, for counting
-	limits   int // members that belong to it
-	reserved int // keys promised by name; such a rule is known for good
+	index    int          // among the rules, for counting
+	limits   int          // members that belong to it
+	reserved int          // keys promised by name; such a rule is known for good
+	expected bool         // so is one whose limits were expected
+	live     atomic.Int64 // overflow cells in use
 	overflow atomic.Uint64
 	forgiven atomic.Uint64 // units of settlements that did not fit
 }
 
-// member is a limit that the store has met: its overflow cells, and how many
-// entries it has.
+// member is a version of a limit that the store has met: its overflow cells, and
+// how many entries it has made. Each version has cells of its own: a cell that
+// several plans shared would drain at the rate of the fastest.
 type member struct {
-	limit   algorithm.Algorithm // some version of it: which one does not matter for being dead
+	limit   algorithm.Algorithm
 	rule    *rule
 	entries atomic.Int64
-	pinned  bool              // expected, so that it is not forgotten; under registry.mu
 	cells   []algorithm.State // each under the stripe of its index
 	live    atomic.Int64      // cells that are not empty
 }
@@ -51,8 +53,8 @@ func newRegistry(c Config) *registry {
 	return r
 }
 
-// find gives a known limit.
-func (r *registry) find(id [16]byte) *member { return (*r.members.Load())[id] }
+// find gives a known version of a limit.
+func (r *registry) find(version [16]byte) *member { return (*r.members.Load())[version] }
 
 // add makes a limit known. It gives nil when there are no cells left for it.
 func (r *registry) add(l *weir.Limit) *member {
@@ -61,12 +63,12 @@ func (r *registry) add(l *weir.Limit) *member {
 	return r.addLocked(l)
 }
 
-// pin makes limits known for good, all of them or, where there are too few
-// cells, none. It gives the first for which there is no cell.
-func (r *registry) pin(limits []*weir.Limit) *weir.Limit {
+// expect makes the rules of limits known for good, if there are cells for all of
+// the limits. Otherwise it gives the first for which there is none.
+func (r *registry) expect(limits []*weir.Limit) *weir.Limit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	pinned := make([]*member, 0, len(limits))
+	members := make([]*member, 0, len(limits))
 	for _, l := range limits {
 		if l == nil || l.Algorithm() == nil {
 			continue
@@ -75,17 +77,17 @@ func (r *registry) pin(limits []*weir.Limit) *weir.Limit {
 		if m == nil {
 			return l
 		}
-		pinned = append(pinned, m)
+		members = append(members, m)
 	}
-	for _, m := range pinned {
-		m.pinned = true
+	for _, m := range members {
+		m.rule.expected = true
 	}
 	return nil
 }
 
 func (r *registry) addLocked(l *weir.Limit) *member {
 	old := *r.members.Load()
-	if m := old[l.ID()]; m != nil {
+	if m := old[l.Version()]; m != nil {
 		return m
 	}
 	if len(old) >= r.sizes.limits {
@@ -95,7 +97,7 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 	m.rule.limits++
 	r.share() // before the member can be found: whoever finds it finds its share
 	members := maps.Clone(old)
-	members[l.ID()] = m
+	members[l.Version()] = m
 	r.members.Store(&members)
 	return m
 }
@@ -119,6 +121,18 @@ func (r *registry) ruleNamed(name string) *rule {
 	return made
 }
 
+// ruleOf gives a rule by its name, nil when it is not known.
+func (r *registry) ruleOf(name string) *rule {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.rules {
+		if known != nil && known.name == name {
+			return known
+		}
+	}
+	return nil
+}
+
 // prune forgets limits that hold nothing. The caller holds all shards and
 // stripes, so that nobody else has a member in hand.
 func (r *registry) prune(now weir.Micros) {
@@ -126,11 +140,11 @@ func (r *registry) prune(now weir.Micros) {
 	defer r.mu.Unlock()
 	members := maps.Clone(*r.members.Load())
 	for id, m := range members {
-		if m.pinned || m.entries.Load() > 0 || m.overflows(now) {
+		if m.entries.Load() > 0 || m.overflows(now) {
 			continue
 		}
 		delete(members, id)
-		if m.rule.limits--; m.rule.limits == 0 && m.rule.reserved == 0 {
+		if m.rule.limits--; m.rule.limits == 0 && m.rule.reserved == 0 && !m.rule.expected {
 			r.rules[m.rule.index] = nil
 		}
 	}
@@ -146,7 +160,23 @@ func (m *member) overflows(now weir.Micros) bool {
 			return true
 		}
 	}
-	m.live.Store(0)
-	clear(m.cells)
+	for i := range m.cells {
+		m.setCell(i, algorithm.State{})
+	}
 	return false
+}
+
+// setCell writes a cell, under its stripe, and counts those in use.
+func (m *member) setCell(i int, s algorithm.State) {
+	empty := algorithm.State{}
+	change := int64(0)
+	switch {
+	case m.cells[i] == empty && s != empty:
+		change = 1
+	case m.cells[i] != empty && s == empty:
+		change = -1
+	}
+	m.cells[i] = s
+	m.live.Add(change)
+	m.rule.live.Add(change)
 }

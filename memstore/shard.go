@@ -24,6 +24,7 @@ type entry struct {
 	at    address
 	of    *member // nil while the slot is free
 	state algorithm.State
+	kept  bool // reset while cells of its rule were in use: it says that the key starts anew
 }
 
 // shard is a part of the table under one lock.
@@ -37,6 +38,7 @@ type shard struct {
 	used    int               // their sum
 	cap     int
 	hand    int // where the sweep goes on
+	probe   int // where the search goes on
 	evicted uint64
 }
 
@@ -55,12 +57,31 @@ func (s *shard) sweep(n int, now weir.Micros, held func(slot int32) bool) {
 		if s.hand >= len(s.slots) {
 			s.hand = 0
 		}
-		e := &s.slots[s.hand]
-		if e.of != nil && e.of.limit.Dead(e.state, now) && !held(int32(s.hand)) {
-			s.remove(int32(s.hand))
-			s.evicted++
-		}
+		s.evict(int32(s.hand), now, held)
 	}
+}
+
+// search looks for dead entries all over the shard: entries of one age stand
+// together, so that those next to the sweep may all be alive.
+func (s *shard) search(now weir.Micros, held func(slot int32) bool) {
+	if len(s.slots) == 0 {
+		return
+	}
+	stride := len(s.slots)*5/13 | 1
+	for range searchStep {
+		s.probe = (s.probe + stride) % len(s.slots)
+		s.evict(int32(s.probe), now, held)
+	}
+}
+
+// evict frees a slot whose entry is dead, and not held.
+func (s *shard) evict(slot int32, now weir.Micros, held func(slot int32) bool) {
+	e := &s.slots[slot]
+	if e.of == nil || held(slot) || !e.of.limit.Dead(e.state, now) || e.kept && e.of.rule.live.Load() > 0 {
+		return
+	}
+	s.remove(slot)
+	s.evicted++
 }
 
 // remove frees a slot.

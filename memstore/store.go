@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
 )
 
 // Store keeps states in this process. Make it with New. It is safe for
@@ -26,7 +28,8 @@ type Store struct {
 
 	shards  []shard
 	stripes [cellStripes]stripe
-	calls   sync.Pool // *call, so that a take allocates nothing
+	calls   sync.Pool    // *call, so that a take allocates nothing
+	pruned  atomic.Int64 // when limits were last looked through for some to forget
 }
 
 // cellStripes is how many locks guard the overflow cells: enough that they do
@@ -123,11 +126,14 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(at)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if slot, ok := sh.index[at]; ok {
+	rule := s.ruleOf(l.Rule())
+	shared := rule != nil && rule.live.Load() > 0
+	switch slot, ok := sh.index[at]; {
+	case ok && shared: // without the entry, the cell that the key once shared would answer again
+		sh.slots[slot].state, sh.slots[slot].kept = algorithm.State{}, true
+	case ok:
 		sh.remove(slot)
-		return nil
-	}
-	if m := s.find(at.limit); m != nil && m.live.Load() > 0 {
+	case shared:
 		return fmt.Errorf("%w: limit %s has keys that share cells for want of room, and this key may be one of them", weir.ErrNotApplied, l.Name())
 	}
 	return nil
@@ -143,17 +149,24 @@ func (s *Store) Expect(limits ...*weir.Limit) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
 	}
-	if s.pin(limits) == nil {
+	if s.expect(limits) == nil {
 		return nil
 	}
 	s.prune()
-	if l := s.pin(limits); l != nil {
+	if l := s.expect(limits); l != nil {
 		return fmt.Errorf("limit %s: %w: there are cells for %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits)
 	}
 	return nil
 }
 
 func (s *Store) shardOf(at address) int { return int(at.hash() & uint64(len(s.shards)-1)) }
+
+// mayPrune is true once a second: to look through all that is held for limits
+// that could be forgotten takes milliseconds under all locks.
+func (s *Store) mayPrune() bool {
+	now, last := int64(s.now()), s.pruned.Load()
+	return (last == 0 || now-last >= int64(time.Second/time.Microsecond)) && s.pruned.CompareAndSwap(last, now)
+}
 
 // prune stops the world and forgets limits that hold nothing.
 func (s *Store) prune() {
@@ -176,7 +189,9 @@ func (s *Store) prune() {
 	s.registry.prune(now)
 }
 
-// Stats is what a store can tell of itself. Counters only rise.
+// Stats is what a store can tell of itself. Counters rise; those of a rule begin
+// anew when the store has forgotten it, which it does with rules that hold nothing
+// and were never expected, when others need their cells.
 type Stats struct {
 	Keys       int                  // entries held, dead ones included that no sweep has met yet
 	MaxKeys    int                  // the most entries there can be: Config.MaxKeys less the eighth for overflow cells
@@ -206,10 +221,16 @@ func (s *Store) Stats() Stats {
 		st.Evicted += sh.evicted
 		sh.mu.Unlock()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rules {
+		if r != nil {
+			st.Rules[r.name] = RuleStats{Overflow: r.overflow.Load(), Forgiven: r.forgiven.Load()}
+		}
+	}
 	for _, m := range *s.members.Load() {
 		r := st.Rules[m.rule.name]
 		r.Keys += int(m.entries.Load())
-		r.Overflow, r.Forgiven = m.rule.overflow.Load(), m.rule.forgiven.Load()
 		st.Rules[m.rule.name] = r
 	}
 	return st

@@ -102,11 +102,28 @@ func TestOracleWindow(t *testing.T) {
 	a.one(110, l, 3, 0, weir.Decision{Allowed: true, Granted: 3, ResetAfter: 10})
 	a.back(110, l, r, 2) // of the window before
 	a.one(110, l, 1, 0, weir.Decision{RetryAfter: 10, ResetAfter: 10})
-	// Another grid takes the count over with the first take, not with a peek.
+	// Another period counts for itself.
 	other := weir.MustLimit("w", "4 per 16us fixed-window")
-	a.one(113, other, 2, weir.Peek, weir.Decision{Remaining: 1, RetryAfter: 7, ResetAfter: 7})
-	a.one(113, other, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 15, ResetAfter: 15}) // 112 to 128
-	a.one(128, other, 4, 0, weir.Decision{Allowed: true, Granted: 4, ResetAfter: 16})
+	a.one(113, other, 2, 0, weir.Decision{Allowed: true, Granted: 2, Remaining: 2, ResetAfter: 15}) // 112 to 128
+	a.one(113, l, 0, weir.Peek, weir.Decision{Allowed: true, RetryAfter: 0, ResetAfter: 7})
+	// Where the edges themselves have moved, the count goes over with the first
+	// take, not with a peek.
+	moved, edges := weir.MustLimit("c", "4/day calendar UTC"), &weir.Edges{100, 110, 120, 130}
+	on := func(e *weir.Edges, now weir.Micros, cost int64, how weir.How, want weir.Decision) {
+		t.Helper()
+		want.Receipt = weir.Receipt{}
+		_, out, err := a.oracle.Take(now, []weir.Take{{Limit: moved, Cost: cost, How: how, Edges: e}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out[0].Receipt = (weir.Receipt{}); out[0] != want {
+			t.Errorf("%d at %d: got %+v, want %+v", cost, now, out[0], want)
+		}
+	}
+	on(edges, 112, 3, 0, weir.Decision{Allowed: true, Granted: 3, Remaining: 1, ResetAfter: 8})
+	edges = &weir.Edges{112, 128, 144, 160}
+	on(edges, 113, 2, weir.Peek, weir.Decision{Remaining: 1, RetryAfter: 7, ResetAfter: 7})
+	on(edges, 113, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 15, ResetAfter: 15})
 }
 
 func TestOracleGrids(t *testing.T) {
