@@ -70,14 +70,17 @@ type Spec struct {
 	Spread bool
 
 	// Wait is the longest that a leaky bucket holds a request; Queue is how
-	// many it holds at once, 0 meaning as many as Wait allows.
+	// many it holds at once, 0 meaning as many as Wait allows. Not in this
+	// version.
 	Wait  time.Duration
 	Queue int64
 
-	// Lease is how long a concurrency slot lasts without being renewed.
+	// Lease is how long a concurrency slot lasts without being renewed. Not in
+	// this version.
 	Lease time.Duration
 
-	// Block refuses everything for a time after a refusal. Rates only.
+	// Block refuses everything for a time after a refusal. Rates only. Not in
+	// this version.
 	Block Block
 }
 

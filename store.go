@@ -67,7 +67,7 @@ type Decision struct {
 	Granted int64 // units charged, or that a peek would get; 0 when the call was refused. What a Force take lacks was forgiven
 
 	Remaining  int64  // units left after this call, never negative
-	RetryAfter Micros // refused: exactly when this cost passes without other traffic; 0 otherwise
+	RetryAfter Micros // refused: exactly when this cost passes without other traffic; 0 otherwise. What the same call forces (Always, Force) is not yet in it
 	ResetAfter Micros // until nothing is charged any more, without other traffic
 	Delay      Micros // leaky bucket only: hold the request this long
 

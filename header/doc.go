@@ -40,12 +40,12 @@
 //	             have no one length; a calendar's days and weeks have the usual.
 //	weir-burst   how much can pass at once, where that is not q
 //	r            what is left
-//	t            seconds within which no more than r can be used, at least 1,
-//	             rounded up. Of a token bucket, the time in which it refills r,
-//	             so that r/t never exceeds the limit's rate; where r is 0, the
-//	             wait for the cost of this call. Of windows, the time to the
-//	             end, or a whole window where nothing is counted yet. Of a
-//	             refusing limit, the wait.
+//	t            seconds, at least 1, rounded up. Of a limit that refuses, or
+//	             where r is 0, the wait for the cost of this call. Otherwise
+//	             the time within which no more than r can be used: of a token
+//	             bucket, that in which it refills r, so that r/t never exceeds
+//	             the limit's rate; of windows, the time to the end, or a whole
+//	             window where nothing is counted yet.
 //	weir-mode    how it was decided, unless exactly: cached, local, overflow, …
 //
 // Numbers are clamped to what a field may hold, 0 to 999999999999999.
