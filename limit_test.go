@@ -308,8 +308,21 @@ func TestIdentity(t *testing.T) {
 	}
 	all := map[[16]byte]string{}
 	for _, at := range [][2]string{
-		{"api", "5/s"}, {"api", "5/s fixed-window"}, {"api", "5/min fixed-window"}, {"api", "5/s fixed-window spread"}, {"api", "deny"},
-		{"api", "5/day fixed-window"}, {"api", "5/day calendar UTC"}, {"api", "5/day calendar Europe/Berlin"}, {"api", "5/week calendar UTC"}, {"api", "5/month calendar UTC"}, {"api/1s", "5/s"}, {"api/1m", "5/s"}, {"b", "5/s"}, {"bapi", "5/s"}, {"wapi", "5/s"},
+		{"api", "5/s"},
+		{"api", "5/s fixed-window"},
+		{"api", "5/min fixed-window"},
+		{"api", "5/s fixed-window spread"},
+		{"api", "deny"},
+		{"api", "5/day fixed-window"},
+		{"api", "5/day calendar UTC"},
+		{"api", "5/day calendar Europe/Berlin"},
+		{"api", "5/week calendar UTC"},
+		{"api", "5/month calendar UTC"},
+		{"api/1s", "5/s"},
+		{"api/1m", "5/s"},
+		{"b", "5/s"},
+		{"bapi", "5/s"},
+		{"wapi", "5/s"},
 	} {
 		i := id(at[0], at[1])
 		if other := all[i]; other != "" {

@@ -362,6 +362,31 @@ func TestResetKeyStartsAnewBesideItsCell(t *testing.T) {
 	}
 }
 
+// Looking for limits to forget stops everything: whoever brings one limit more
+// again and again causes it once a second, not each time.
+func TestLookForLimitsToForgetIsRare(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	for i := range 8 {
+		b.take(b.user(weir.MustLimit(fmt.Sprint("rule", i), "2/s"), "u")) // dead after half a second
+	}
+	ninth := func() error {
+		var d [1]weir.Decision
+		_, _, err := b.Take(context.Background(), []weir.Take{b.user(weir.MustLimit("ninth", "2/s"), "u")}, d[:])
+		return err
+	}
+	if err := ninth(); !errors.Is(err, weir.ErrNotApplied) {
+		t.Fatalf("nine limits, eight cells: %v", err)
+	}
+	b.clock.now += 600_000
+	if err := ninth(); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("looked again after 0.6 s: %v", err)
+	}
+	b.clock.now += 600_000
+	if err := ninth(); err != nil {
+		t.Errorf("did not look again after 1.2 s: %v", err)
+	}
+}
+
 // Rules that were expected keep their share whatever limits come and go.
 func TestExpectedRulesOutliveLimitsThatComeAndGo(t *testing.T) {
 	b := open(t, memstore.Config{MaxKeys: 1000})

@@ -92,7 +92,7 @@ func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) 
 	c, _ := s.calls.Get().(*call)
 	defer s.calls.Put(c)
 	allowed, now, err := c.take(takes, out)
-	if err != nil && errors.Is(err, errNoCells) {
+	if err != nil && errors.Is(err, errNoCells) && s.mayPrune() {
 		s.prune()
 		allowed, now, err = c.take(takes, out)
 	}
