@@ -322,7 +322,7 @@ func (c *call) commit() {
 		x := &c.cells[i]
 		p := &x.place
 		switch {
-		case p.slot >= 0 && x.state == (algorithm.State{}):
+		case p.slot >= 0 && x.state == (algorithm.State{}) && !p.shard.slots[p.slot].kept:
 			p.shard.remove(p.slot)
 		case p.slot >= 0:
 			p.shard.slots[p.slot].state = x.state

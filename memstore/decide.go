@@ -38,8 +38,8 @@ func (x *cell) begin() {
 	x.verdict = algorithm.Verdict{Allowed: true}
 }
 
-// join adds a take to the group. The first one's numbers judge: keys that share
-// an overflow cell may be under different plans.
+// join adds a take to the group. All of a group have one Spec: one state is
+// judged by one limit.
 func (x *cell) join(t *weir.Take, at algorithm.Moment) {
 	if !x.joined {
 		x.joined, x.algo, x.at = true, t.Limit.Algorithm(), at

@@ -356,6 +356,9 @@ func TestResetKeyStartsAnewBesideItsCell(t *testing.T) {
 	if err := b.Reset(context.Background(), l, own.Key); err != nil {
 		t.Fatal(err)
 	}
+	peek := own
+	peek.How = weir.Peek
+	b.take(peek)
 	b.flood(50, l, "more") // a sweep or two
 	if got := b.admitted(20, own); got != 10 {
 		t.Errorf("%d of 10 passed after the reset", got)
