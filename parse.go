@@ -195,7 +195,7 @@ func (p *parser) duration(field string) time.Duration {
 	case w.text == "":
 		p.fail(field, w, "a duration is missing", durationRemedy)
 	case err != nil:
-		p.fail(field, w, "not a duration", durationRemedy)
+		p.fail(field, w, "not a duration", spellOut(w.text))
 	case d <= 0:
 		p.fail(field, w, "it lasts at least 1 µs", "")
 	default:
@@ -205,6 +205,16 @@ func (p *parser) duration(field string) time.Duration {
 }
 
 const durationRemedy = "write one such as 30s, 5m, 12h or 30d"
+
+// spellOut tells who wrote a unit where a duration belongs how that is said.
+func spellOut(text string) string {
+	for _, unit := range []string{"s", "sec", "second", "min", "minute", "h", "hour", "day", "week", "month"} {
+		if text == unit || text == unit+"s" {
+			return `write "/` + unit + `" directly behind the count, or a duration such as 30s, 5m, 12h or 30d`
+		}
+	}
+	return durationRemedy
+}
 
 // options reads the rest of a limit, in any order.
 func (p *parser) options() {

@@ -135,7 +135,9 @@ func TestRates(t *testing.T) {
 	bad("10 10/min", "period", 3, `unknown word after the count; write "10/min", "10 per 30s" or "10 concurrent"`)
 	bad("10 per", "period", 6, "a duration is missing; write one such as 30s, 5m, 12h or 30d")
 	bad("10 per burst 5", "period", 7, "a duration is missing")
-	bad("10 per min", "period", 7, "period min: not a duration; write one such as 30s, 5m, 12h or 30d")
+	bad("10 per min", "period", 7, `period min: not a duration; write "/min" directly behind the count, or a duration such as 30s, 5m, 12h or 30d`)
+	bad("5 per seconds", "period", 6, `write "/second" directly behind the count`)
+	bad("5 per fortnight", "period", 6, "not a duration; write one such as 30s, 5m, 12h or 30d")
 	bad("5 /min", "period", 2, "unknown word after the count")
 	bad("ten/min", "limit", 0, `limit ten/min: a limit begins with its count; write a rate such as "10/min", or "unlimited", or "deny"`)
 	bad("burst 5", "limit", 0, "a limit begins with its count")
@@ -220,7 +222,7 @@ func TestDurations(t *testing.T) {
 	bad("1 per 106751d", "period", 6, "it lasts at most 142 years")
 	for _, text := range []string{
 		"-1d", "+1d", "+1s", "1d+1h", "1d-1h", "1.5d", "12h1d", "1d1d", "d", "dh", "5", "1w", "1mo", "1e3s", "1_0s",
-		"s", "106752d", "99999999999d", "106751d24h", "9999999h", "1,5h", "1day", "day",
+		"106752d", "99999999999d", "106751d24h", "9999999h", "1,5h", "1day",
 	} {
 		bad("1 per "+text, "period", 6, "period "+text+": not a duration; write one such as 30s, 5m, 12h or 30d")
 	}
