@@ -14,9 +14,10 @@ import (
 	"github.com/weirhq/weir/algorithm"
 )
 
-// Limit is a compiled limit under a name. The name is its identity: it alone
-// names the state, so that a limit whose numbers change keeps what its callers
-// have used. A Limit is immutable and safe for concurrent use: make it once,
+// Limit is a compiled limit under a name. The name is its identity: it names the
+// state, so that a limit whose numbers change keeps what its callers have used
+// (but for another algorithm, and for windows of another period or calendar, which
+// count anew). A Limit is immutable and safe for concurrent use: make it once,
 // with [NewLimit] or [ParseLimit], and share it. The zero Limit is refused
 // wherever it is handed in.
 type Limit struct {

@@ -81,9 +81,8 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 	return allowed, c.now, nil
 }
 
-// giveBack runs a whole call of returns. What was charged to an overflow cell
-// stays charged: nobody can tell whether the charge is still part of the cell, or
-// of an entry that has been forgotten since.
+// giveBack runs a whole call of returns. Charges to overflow cells have no
+// receipts, so that only entries are refunded.
 func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	c.reset()
 	for i := range returns {
@@ -272,7 +271,6 @@ func (c *call) place(x *cell) {
 		p.reserved = true
 		return
 	}
-	p.member.rule.overflow.Add(1)
 	x.mode = weir.Overflow
 	if mode, ok := c.store.onFull.without(); ok {
 		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, mode, -1
@@ -330,8 +328,9 @@ func (c *call) commit() {
 			p.shard.insert(p.at, p.member, x.state)
 		case p.reserved:
 			p.shard.release(p.member)
-		default:
-			if p.shared >= 0 && x.was != x.state {
+		case p.inCell():
+			p.member.rule.overflow.Add(1)
+			if x.was != x.state { // a cell that another key of the call has joined stays as it was
 				p.member.setCell(p.shared, x.state)
 			}
 		}

@@ -54,7 +54,7 @@ func (c *crowd) take(limit, caller int, cost int64) weir.Take {
 
 // sound reports what does not add up in the store's books.
 func (c *crowd) sound() error {
-	entries := map[*member]int64{}
+	entries := map[*rule]int64{}
 	for i := range c.shards {
 		s := &c.shards[i]
 		sum := 0
@@ -68,9 +68,10 @@ func (c *crowd) sound() error {
 			if s.slots[slot].at != at || s.slots[slot].of == nil {
 				return fmt.Errorf("shard %d: slot %d is not what the index says", i, slot)
 			}
-			entries[s.slots[slot].of]++
+			entries[s.slots[slot].of.rule]++
 		}
 	}
+	cells := map[*rule]int64{}
 	for _, m := range *c.members.Load() {
 		live := int64(0)
 		for _, state := range m.cells {
@@ -78,9 +79,19 @@ func (c *crowd) sound() error {
 				live++
 			}
 		}
-		if live != m.live.Load() || entries[m] != m.entries.Load() {
-			return fmt.Errorf("rule %s: %d live cells counted, %d there; %d entries counted, %d there", m.rule.name, m.live.Load(), live, m.entries.Load(), entries[m])
+		cells[m.rule] += live
+		if live != m.live.Load() {
+			return fmt.Errorf("rule %s: %d live cells counted, %d there", m.rule.name, m.live.Load(), live)
 		}
+	}
+	for _, r := range c.rules {
+		if r != nil && (entries[r] != r.entries.Load() || cells[r] != r.live.Load()) {
+			return fmt.Errorf("rule %s: %d entries counted, %d there; %d live cells counted, %d there", r.name, r.entries.Load(), entries[r], r.live.Load(), cells[r])
+		}
+		delete(entries, r)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
 	}
 	return nil
 }

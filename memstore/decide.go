@@ -68,7 +68,7 @@ func (x *cell) judge() {
 	if x.asked {
 		x.verdict = x.algo.Judge(x.state, x.at, x.need)
 	}
-	if x.mode == weir.Closed && x.verdict.Allowed {
+	if x.asked && x.mode == weir.Closed && x.verdict.Allowed {
 		x.verdict = algorithm.Verdict{RetryAfter: fullWait}
 	}
 	if x.verdict.Allowed {
@@ -182,6 +182,9 @@ func (r round) charge(allowed bool) {
 			d.Receipt, d.Remaining = weir.Receipt{}, 0
 			return
 		}
+		if x.place.inCell() {
+			d.Receipt = weir.Receipt{} // nobody could tell later whose charge it was
+		}
 		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
 	})
 }
@@ -194,7 +197,9 @@ func (r round) settle() {
 		}
 		d.Receipt = x.force(t)
 		*d = weir.Decision{Allowed: true, Granted: d.Receipt.Cost, Receipt: d.Receipt, Mode: x.mode}
-		x.place.member.rule.forgiven.Add(uint64(t.Cost - d.Granted))
+		if !x.uncounted() {
+			x.place.member.rule.forgiven.Add(uint64(t.Cost - d.Granted))
+		}
 	})
 }
 

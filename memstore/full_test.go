@@ -368,25 +368,118 @@ func TestResetKeyStartsAnewBesideItsCell(t *testing.T) {
 // Looking for limits to forget stops everything: whoever brings one limit more
 // again and again causes it once a second, not each time.
 func TestLookForLimitsToForgetIsRare(t *testing.T) {
-	b := open(t, memstore.Config{MaxKeys: 64})
-	for i := range 8 {
-		b.take(b.user(weir.MustLimit(fmt.Sprint("rule", i), "2/s"), "u")) // dead after half a second
-	}
-	ninth := func() error {
+	b := open(t, memstore.Config{MaxKeys: 64}) // cells for eight limits
+	n := 0
+	next := func() error {
+		n++
 		var d [1]weir.Decision
-		_, _, err := b.Take(context.Background(), []weir.Take{b.user(weir.MustLimit("ninth", "2/s"), "u")}, d[:])
+		_, _, err := b.Take(context.Background(), []weir.Take{b.user(weir.MustLimit(fmt.Sprint("rule", n), "1/day"), "u")}, d[:])
 		return err
 	}
-	if err := ninth(); !errors.Is(err, weir.ErrNotApplied) {
-		t.Fatalf("nine limits, eight cells: %v", err)
+	for range 16 { // eight, and eight more after a look
+		if err := next(); err != nil {
+			t.Fatalf("limit %d: %v", n, err)
+		}
+	}
+	if err := next(); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("looked twice at one instant: %v", err)
 	}
 	b.clock.now += 600_000
-	if err := ninth(); !errors.Is(err, weir.ErrNotApplied) {
+	if err := next(); !errors.Is(err, weir.ErrNotApplied) {
 		t.Errorf("looked again after 0.6 s: %v", err)
 	}
 	b.clock.now += 600_000
-	if err := ninth(); err != nil {
+	if err := next(); err != nil {
 		t.Errorf("did not look again after 1.2 s: %v", err)
+	}
+}
+
+// Versions of a limit come and go while the callers stay: the old ones make
+// room, and what a caller has used stays his.
+func TestManyVersionsOfALimitDoNotExhaustTheStore(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	for i := range 50 {
+		l := weir.MustLimit("api", fmt.Sprint(100+i, "/day"))
+		if err := b.Expect(l); err != nil {
+			t.Fatalf("version %d: %v", i, err)
+		}
+		if _, d := b.take(b.user(l, "u"), b.user(l, "v")); d[0].Remaining != int64(100+i-i-1) {
+			t.Fatalf("version %d: %d left, the caller has used %d", i, d[0].Remaining, i+1)
+		}
+		b.clock.now += 1_100_000
+	}
+}
+
+// A limit that was expected is not forgotten for others that come and go.
+func TestExpectedLimitKeepsItsCells(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	expected := weir.MustLimit("expected", "1/day")
+	if err := b.Expect(expected); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 7 {
+		b.take(b.user(weir.MustLimit(fmt.Sprint("other", i), "1/day"), "u"))
+	}
+	b.flood(200, weir.MustLimit("other0", "1/day"), "f")
+	b.take(b.user(expected, "u"))
+}
+
+// A settlement for which there is no room is forgiven, and refuses nobody.
+func TestSettlementWithoutRoomIsForgiven(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64, OnFull: memstore.Refuse})
+	l := weir.MustLimit("login", "10/h")
+	known := b.user(l, "known")
+	b.take(known)
+	b.flood(1000, l, "f")
+	settle := b.user(l, "new")
+	settle.How, settle.Cost = weir.Force, 3
+	ok, d := b.take(known, settle)
+	if !ok || d[0].Granted != 1 || d[1].Granted != 0 || d[1].Receipt.Cost != 0 {
+		t.Errorf("allowed %t: %+v", ok, d)
+	}
+}
+
+// A clock that is out of its range for a moment spoils nothing, also when the
+// store looks for limits to forget.
+func TestClockOutOfRangeWhileForgettingLimits(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	for i := range 8 {
+		b.take(b.user(weir.MustLimit(fmt.Sprint("rule", i), "1/day"), "u"))
+	}
+	right := b.clock.now
+	b.clock.now = 1 << 53
+	var d [1]weir.Decision
+	if _, _, err := b.Take(context.Background(), []weir.Take{b.user(weir.MustLimit("ninth", "1/day"), "u")}, d[:]); !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("error %v", err)
+	}
+	b.clock.now = right
+	if ok, _ := b.take(b.user(weir.MustLimit("rule0", "1/day"), "u")); ok {
+		t.Error("the state was lost")
+	}
+}
+
+// Once a flood is over its cells hold nobody back from a reset.
+func TestResetAfterAFloodIsOver(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "10/s")
+	b.flood(1000, l, "f")
+	b.clock.now += 3_600_000_000
+	if err := b.Reset(context.Background(), l, b.user(l, "never seen").Key); err != nil {
+		t.Errorf("an hour after the flood: %v", err)
+	}
+}
+
+// What is charged to a shared cell has no receipt: it could be given back to an
+// entry that never bore it.
+func TestChargesToACellHaveNoReceipt(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "10/s")
+	b.flood(100, weir.MustLimit("filler", "1/day"), "f")
+	for i := range 100 {
+		ok, d := b.take(b.user(l, fmt.Sprint(i)))
+		if ok && d[0].Mode == weir.Overflow && d[0].Receipt.Cost != 0 {
+			t.Fatalf("receipt %+v", d[0].Receipt)
+		}
 	}
 }
 
@@ -487,8 +580,8 @@ func TestLimitsAreBoundedAndForgotten(t *testing.T) {
 		}
 		return errs
 	}
-	if got := limits("a", 20); got != 12 {
-		t.Errorf("%d of 20 limits found no cell, want 12", got)
+	if got := limits("a", 20); got != 4 { // eight, and eight more in the place of those whose cells are empty
+		t.Errorf("%d of 20 limits found no cell, want 4", got)
 	}
 	b.clock.now += 2_000_000
 	if got := limits("b", 8); got != 0 {

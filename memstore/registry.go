@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,20 +17,22 @@ type rule struct {
 	limits   int          // members that belong to it
 	reserved int          // keys promised by name; such a rule is known for good
 	expected bool         // so is one whose limits were expected
-	live     atomic.Int64 // overflow cells in use
+	entries  atomic.Int64 // of all its limits
+	live     atomic.Int64 // overflow cells that are not empty
 	overflow atomic.Uint64
 	forgiven atomic.Uint64 // units of settlements that did not fit
 }
 
-// member is a version of a limit that the store has met: its overflow cells, and
-// how many entries it has made. Each version has cells of its own: a cell that
-// several plans shared would drain at the rate of the fastest.
+// member is a version of a limit that the store has met, and its overflow cells.
+// Each version has cells of its own: a cell that several plans shared would drain
+// at the rate of the fastest.
 type member struct {
-	limit   algorithm.Algorithm
-	rule    *rule
-	entries atomic.Int64
-	cells   []algorithm.State // each under the stripe of its index
-	live    atomic.Int64      // cells that are not empty
+	id       [16]byte // of the limit: its states' address
+	limit    algorithm.Algorithm
+	rule     *rule
+	expected bool              // so that it is not forgotten; under registry.mu
+	cells    []algorithm.State // each under the stripe of its index
+	live     atomic.Int64      // cells that are not empty
 }
 
 // registry knows the limits and rules. Readers take no lock; a limit is added
@@ -63,26 +66,40 @@ func (r *registry) add(l *weir.Limit) *member {
 	return r.addLocked(l)
 }
 
-// expect makes the rules of limits known for good, if there are cells for all of
-// the limits. Otherwise it gives the first for which there is none.
+// expect makes limits and their rules known for good, if there are cells for all
+// of them. Otherwise it adds none, and gives the first for which there is none.
+// What was expected before under the same identity, with other numbers, may be
+// forgotten from now on.
 func (r *registry) expect(limits []*weir.Limit) *weir.Limit {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	members := make([]*member, 0, len(limits))
+	limits = slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
+	r.supersede(limits)
+	room := r.sizes.limits - len(*r.members.Load())
 	for _, l := range limits {
-		if l == nil || l.Algorithm() == nil {
+		if r.find(l.Version()) != nil {
 			continue
 		}
-		m := r.addLocked(l)
-		if m == nil {
+		if room--; room < 0 {
 			return l
 		}
-		members = append(members, m)
 	}
-	for _, m := range members {
-		m.rule.expected = true
+	for _, l := range limits {
+		m := r.addLocked(l)
+		m.expected, m.rule.expected = true, true
 	}
 	return nil
+}
+
+// supersede lets go of expected versions of limits that come with other numbers.
+func (r *registry) supersede(limits []*weir.Limit) {
+	for version, m := range *r.members.Load() {
+		same := func(l *weir.Limit) bool { return l.ID() == m.id }
+		this := func(l *weir.Limit) bool { return l.Version() == version }
+		if m.expected && slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this) {
+			m.expected = false
+		}
+	}
 }
 
 func (r *registry) addLocked(l *weir.Limit) *member {
@@ -93,7 +110,7 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 	if len(old) >= r.sizes.limits {
 		return nil
 	}
-	m := &member{limit: l.Algorithm(), rule: r.ruleNamed(l.Rule()), cells: make([]algorithm.State, r.sizes.cells)}
+	m := &member{id: l.ID(), limit: l.Algorithm(), rule: r.ruleNamed(l.Rule()), cells: make([]algorithm.State, r.sizes.cells)}
 	m.rule.limits++
 	r.share() // before the member can be found: whoever finds it finds its share
 	members := maps.Clone(old)
@@ -121,49 +138,51 @@ func (r *registry) ruleNamed(name string) *rule {
 	return made
 }
 
-// ruleOf gives a rule by its name, nil when it is not known.
-func (r *registry) ruleOf(name string) *rule {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, known := range r.rules {
-		if known != nil && known.name == name {
-			return known
-		}
-	}
-	return nil
-}
-
-// prune forgets limits that hold nothing. The caller holds all shards and
-// stripes, so that nobody else has a member in hand.
+// prune forgets versions of limits whose cells are empty, and rules that are left
+// with neither limits nor entries. The caller holds all shards and stripes, so
+// that nobody else has a member in hand; an entry may go on naming one that is
+// forgotten.
 func (r *registry) prune(now weir.Micros) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	members := maps.Clone(*r.members.Load())
-	for id, m := range members {
-		if m.entries.Load() > 0 || m.overflows(now) {
-			continue
+	for version, m := range members {
+		if m.clean(now); !m.expected && m.live.Load() == 0 {
+			delete(members, version)
+			m.rule.limits--
 		}
-		delete(members, id)
-		if m.rule.limits--; m.rule.limits == 0 && m.rule.reserved == 0 && !m.rule.expected {
-			r.rules[m.rule.index] = nil
+	}
+	for i, known := range r.rules {
+		if known != nil && known.limits == 0 && known.entries.Load() == 0 && known.reserved == 0 && !known.expected {
+			r.rules[i] = nil
 		}
 	}
 	r.members.Store(&members)
 	r.share()
 }
 
-// overflows reports whether any cell of the limit is in use, and empties the
-// cells when none is.
-func (m *member) overflows(now weir.Micros) bool {
-	for _, s := range m.cells {
-		if !m.limit.Dead(s, now) {
-			return true
+// clean empties cells that are dead, under all stripes.
+func (m *member) clean(now weir.Micros) {
+	for i, s := range m.cells {
+		if m.limit.Dead(s, now) {
+			m.setCell(i, algorithm.State{})
 		}
 	}
-	for i := range m.cells {
-		m.setCell(i, algorithm.State{})
+}
+
+// inUse empties the dead cells of a rule, under all stripes, and reports whether
+// any is left in use.
+func (r *registry) inUse(name string, now weir.Micros) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	live := int64(0)
+	for _, m := range *r.members.Load() {
+		if m.rule.name == name {
+			m.clean(now)
+			live += m.live.Load()
+		}
 	}
-	return false
+	return live > 0
 }
 
 // setCell writes a cell, under its stripe, and counts those in use.

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"sync"
 
 	"github.com/weirhq/weir"
@@ -37,8 +38,8 @@ type shard struct {
 	counts  []int             // entries and reservations, by rule
 	used    int               // their sum
 	cap     int
-	hand    int // where the sweep goes on
-	probe   int // where the search goes on
+	hand    int    // where the sweep goes on
+	probe   uint64 // where the search goes on, as a fraction of the slots
 	evicted uint64
 }
 
@@ -67,10 +68,11 @@ func (s *shard) search(now weir.Micros, held func(slot int32) bool) {
 	if len(s.slots) == 0 {
 		return
 	}
-	stride := len(s.slots)*5/13 | 1
+	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: its multiples are spread evenly
 	for range searchStep {
-		s.probe = (s.probe + stride) % len(s.slots)
-		s.evict(int32(s.probe), now, held)
+		s.probe += golden
+		slot, _ := bits.Mul64(s.probe, uint64(len(s.slots)))
+		s.evict(int32(slot), now, held)
 	}
 }
 
@@ -88,7 +90,7 @@ func (s *shard) evict(slot int32, now weir.Micros, held func(slot int32) bool) {
 func (s *shard) remove(slot int32) {
 	e := &s.slots[slot]
 	s.release(e.of)
-	e.of.entries.Add(-1)
+	e.of.rule.entries.Add(-1)
 	delete(s.index, e.at)
 	*e = entry{}
 	s.free = append(s.free, slot)
@@ -97,7 +99,7 @@ func (s *shard) remove(slot int32) {
 // insert fills a slot that has been reserved.
 func (s *shard) insert(at address, m *member, state algorithm.State) {
 	e := entry{at: at, of: m, state: state}
-	m.entries.Add(1)
+	m.rule.entries.Add(1)
 	if n := len(s.free); n > 0 {
 		slot := s.free[n-1]
 		s.free = s.free[:n-1]

@@ -126,8 +126,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(at)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	rule := s.ruleOf(l.Rule())
-	shared := rule != nil && rule.live.Load() > 0
+	shared := s.sharedNow(l.Rule(), sh)
 	switch slot, ok := sh.index[at]; {
 	case ok && shared: // without the entry, the cell that the key once shared would answer again
 		sh.slots[slot].state, sh.slots[slot].kept = algorithm.State{}, true
@@ -139,10 +138,35 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	return nil
 }
 
+// sharedNow reports whether a rule has overflow cells in use. The caller holds a
+// shard.
+func (s *Store) sharedNow(rule string, sh *shard) bool {
+	s.lockAllStripes()
+	defer s.unlockAllStripes()
+	now := max(s.now(), sh.latest)
+	for i := range s.stripes {
+		now = max(now, s.stripes[i].latest)
+	}
+	return checkClock(now) == nil && s.inUse(rule, now)
+}
+
+func (s *Store) lockAllStripes() {
+	for i := range s.stripes {
+		s.stripes[i].mu.Lock()
+	}
+}
+
+func (s *Store) unlockAllStripes() {
+	for i := range s.stripes {
+		s.stripes[i].mu.Unlock()
+	}
+}
+
 // Expect makes limits known for the life of the store, before their first take,
 // so that their rules have their share of the room from the beginning: a rule
 // that the store has not met when another's flood comes finds what that has left.
-// weir.New and the middleware call it. Limits beyond the number that the store
+// weir.New and the middleware call it. A limit that is expected with other numbers
+// takes the place of what was expected under its name before. Limits beyond the number that the store
 // has overflow cells for are an error, weir.ErrNotApplied, and then none of them
 // is kept.
 func (s *Store) Expect(limits ...*weir.Limit) error {
@@ -174,13 +198,14 @@ func (s *Store) prune() {
 		s.shards[i].mu.Lock()
 		defer s.shards[i].mu.Unlock()
 	}
-	for i := range s.stripes {
-		s.stripes[i].mu.Lock()
-		defer s.stripes[i].mu.Unlock()
-	}
+	s.lockAllStripes()
+	defer s.unlockAllStripes()
 	now := s.now()
 	for i := range s.shards {
 		now = max(now, s.shards[i].latest)
+	}
+	if checkClock(now) != nil {
+		return // the takes will say so
 	}
 	for i := range s.shards {
 		s.shards[i].latest = now
@@ -203,7 +228,7 @@ type Stats struct {
 // RuleStats is one rule's part of [Stats].
 type RuleStats struct {
 	Keys     int    // entries held
-	Overflow uint64 // decisions made on a shared cell
+	Overflow uint64 // calls in which a key was decided on a shared cell
 	Forgiven uint64 // units of settlements (weir.Force) that did not fit the overdraft
 }
 
@@ -225,13 +250,8 @@ func (s *Store) Stats() Stats {
 	defer s.mu.Unlock()
 	for _, r := range s.rules {
 		if r != nil {
-			st.Rules[r.name] = RuleStats{Overflow: r.overflow.Load(), Forgiven: r.forgiven.Load()}
+			st.Rules[r.name] = RuleStats{Keys: int(r.entries.Load()), Overflow: r.overflow.Load(), Forgiven: r.forgiven.Load()}
 		}
-	}
-	for _, m := range *s.members.Load() {
-		r := st.Rules[m.rule.name]
-		r.Keys += int(m.entries.Load())
-		st.Rules[m.rule.name] = r
 	}
 	return st
 }
