@@ -52,10 +52,13 @@ var rooms = []room{
 	{path: "grpclimit", floor: 3, house: []string{"."}, modules: []string{
 		"google.golang.org/grpc",
 	}},
-	{path: "policy", floor: 4, house: []string{".", "clientip"}, modules: []string{
-		"cel.dev/cel-go",
+	{path: "policy/internal/match", floor: 3},
+	{path: "policy/internal/token", floor: 3, modules: []string{
 		"github.com/MicahParks/keyfunc/v3",
 		"github.com/golang-jwt/jwt/v5",
+	}},
+	{path: "policy", floor: 4, house: []string{".", "clientip", "policy/internal/match", "policy/internal/token"}, modules: []string{
+		"cel.dev/cel-go",
 		"go.yaml.in/yaml/v4",
 	}},
 	{path: "contrib/ginlimit", floor: 4, house: []string{".", "httplimit"}, modules: []string{
@@ -79,7 +82,10 @@ var testModules = []string{
 	"github.com/anishathalye/porcupine",
 	"github.com/go-chi/chi/v5",
 	"github.com/google/go-cmp",
+	"github.com/invopop/jsonschema",
 	"github.com/rogpeppe/go-internal",
+	"github.com/santhosh-tekuri/jsonschema/v6",
+	"golang.org/x/net",
 	"pgregory.net/rapid",
 }
 

@@ -1,0 +1,2 @@
+// Package token verifies JSON Web Tokens and remembers those it has verified.
+package token

@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/clientip"
+	"github.com/weirhq/weir/policy/internal/match"
+	"github.com/weirhq/weir/policy/internal/token"
+)
+
+// Policy is a compiled [Config]. It is immutable and safe for concurrent use.
+type Policy struct {
+	config   Config
+	rules    []*rule
+	set      *match.Set // which rules a request matches, by index
+	exempt   []*exemption
+	path     match.Options
+	resolver *clientip.Resolver
+	tokens   *token.Verifier // nil without jwt
+	enforce  Enforce
+	warnings Diagnostics
+	files    []string
+	digest   string
+}
+
+// Compile checks c whole and makes a Policy of it. The error is [Diagnostics]
+// with every mistake; what is only worth a warning is in [Policy.Warnings].
+func Compile(c Config) (*Policy, error) { return nil, nil }
+
+// Config is what the policy was made of. It is shared: do not change it.
+func (p *Policy) Config() *Config { return &p.config }
+
+// Warnings are what is wrong with the policy without making it unusable.
+func (p *Policy) Warnings() Diagnostics { return p.warnings }
+
+// Files are the files that the policy was read from: the rules file, the keys
+// for tokens. A change of one of them is a reason to load again.
+func (p *Policy) Files() []string { return p.files }
+
+// Digest names what the policy was read from: the first 12 hexadecimal digits of
+// a SHA-256 over rules file, environment and key files. Policies with the same
+// digest decide alike.
+func (p *Policy) Digest() string { return p.digest }
+
+// Resolver finds callers' addresses as the policy says.
+func (p *Policy) Resolver() *clientip.Resolver { return p.resolver }
+
+// Rules are the policy's rules, in the order of the file.
+func (p *Policy) Rules() []*RuleInfo { return nil }
+
+// Limits are all versions of all limits, with those of plans.
+func (p *Policy) Limits() []*weir.Limit { return nil }
