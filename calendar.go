@@ -31,6 +31,16 @@ func isZoneName(s string) bool {
 	return s != "" && s != "Local"
 }
 
+// calendarWindows is how long the shortest and the longest window of a calendar
+// last, where clocks are moved by an hour at most.
+func (s Spec) calendarWindows() (shortest, longest Micros) {
+	least, most := s.Period, s.Period
+	if s.Month {
+		least, most = 28*day, 31*day
+	}
+	return Micros((least - time.Hour).Microseconds()), Micros((most + time.Hour).Microseconds())
+}
+
 // around finds the window that holds now.
 func (e *Edges) around(now Micros) (algorithm.Moment, bool) {
 	if e == nil {

@@ -25,10 +25,50 @@ var durationUnits = [...]struct {
 	{"us", time.Microsecond},
 }
 
-// formatDuration prints whole units, largest first, leaving out those that are
-// zero: 30d, 1d12h, 1m30s, 250ms. What no limit can have (0, negative, parts of
-// a microsecond) is printed as Go does.
-func formatDuration(d time.Duration) string {
+// ParseDuration reads a duration as limits and rules files have it: Go's form with
+// a `d` for 24 hours before it (30d, 1d12h, 250ms), whole microseconds, from 1 µs
+// to less than 142 years. There are no spaces in it, and no 0: what is off is said
+// by a word. The error is a [*FieldError] of the field `duration` with the offset
+// 0.
+func ParseDuration(text string) (time.Duration, error) {
+	d, problem := readDuration(text)
+	if problem != "" {
+		return 0, &FieldError{Field: "duration", Value: text, Problem: problem, Remedy: durationRemedy}
+	}
+	var refusal *FieldError
+	checkSpan(func(field string, _ any, problem, remedy string) {
+		refusal = &FieldError{Field: field, Value: text, Problem: problem, Remedy: remedy}
+	}, "duration", d)
+	if refusal != nil {
+		return 0, refusal
+	}
+	return d, nil
+}
+
+// What is wrong with durations.
+const (
+	noDuration = "not a duration"
+	tooShort   = "it lasts at least 1 µs"
+)
+
+// readDuration reads a text, or says what is wrong with it.
+func readDuration(text string) (d time.Duration, problem string) {
+	d, err := parseDuration(text)
+	switch {
+	case text == "":
+		return 0, "a duration is missing"
+	case err != nil:
+		return 0, noDuration
+	case d <= 0:
+		return 0, tooShort
+	}
+	return d, ""
+}
+
+// FormatDuration prints a duration as [ParseDuration] reads it: whole units,
+// largest first, none that is zero (30d, 1d12h, 1m30s, 250ms). What no limit can
+// have (0, negative, parts of a microsecond) is printed as Go does.
+func FormatDuration(d time.Duration) string {
 	if d <= 0 || d%time.Microsecond != 0 {
 		return d.String()
 	}

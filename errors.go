@@ -59,7 +59,7 @@ func (e *StateError) Unwrap() []error { return []error{e.Err, ErrNotApplied} }
 // Durations are shown as a limit's text has them. The remedy may be empty.
 func Invalid(field string, value any, problem, remedy string) *FieldError {
 	if d, ok := value.(time.Duration); ok {
-		value = formatDuration(d)
+		value = FormatDuration(d)
 	}
 	return &FieldError{Field: field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1}
 }

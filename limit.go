@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,10 +19,11 @@ import (
 // state, so that a limit whose numbers change keeps what its callers have used
 // (but for another algorithm, and for windows of another period or calendar, which
 // count anew). A Limit is immutable and safe for concurrent use: make it once,
-// with [NewLimit] or [ParseLimit], and share it. The zero Limit is refused
-// wherever it is handed in.
+// with [NewLimit], [NewLimitKeeping] or [ParseLimit], and share it. The zero Limit
+// is refused wherever it is handed in.
 type Limit struct {
 	name, rule, slot string
+	states           string // the name that its states are kept under
 	text             string
 	spec             Spec
 	id, version      [16]byte
@@ -37,13 +39,27 @@ type Limit struct {
 // Whatever cannot be kept exactly is refused here, with the reason and the
 // remedy (one or several [*FieldError], joined); an algorithm that this version
 // does not have is [ErrUnsupported].
-func NewLimit(name string, s Spec) (*Limit, error) {
-	l := &Limit{name: name, spec: s.canonical()}
+func NewLimit(name string, s Spec) (*Limit, error) { return NewLimitKeeping(name, name, s) }
+
+// NewLimitKeeping compiles a Spec under a name, for a limit that was called
+// otherwise before and keeps what its callers have used: its states are those of a
+// limit named states. Name, Rule and Slot are of the new name, which headers,
+// metrics and logs show; ID and Version are those of the old one, so that in every
+// store it is the old limit. Both names are as NewLimit has them, and may be the
+// same.
+//
+// The states stay under the old name for as long as a limit says so. A limit that
+// is called by it again, beside the renamed one, would share them, and is refused
+// by [New] and [ExpectOnly].
+func NewLimitKeeping(name, states string, s Spec) (*Limit, error) {
+	l := &Limit{name: name, states: states, spec: s.canonical()}
 	refusals := s.refusals()
-	var slotted bool
-	l.rule, l.slot, slotted = strings.Cut(name, "/")
-	if !isName(l.rule) || slotted && !isName(l.slot) {
-		refusals = append(refusals, Invalid("name", strconv.Quote(name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", ""))
+	l.rule, l.slot, _ = strings.Cut(name, "/")
+	if !isLimitName(name) {
+		refusals = append(refusals, wrongName("name", name))
+	}
+	if states != name && !isLimitName(states) {
+		refusals = append(refusals, wrongName("states", states))
 	}
 	if err := joined(refusals); err != nil {
 		return nil, err
@@ -82,6 +98,16 @@ func MustLimit(name, text string) *Limit {
 	return l
 }
 
+// isLimitName reports whether s is <rule> or <rule>/<slot>.
+func isLimitName(s string) bool {
+	rule, slot, slotted := strings.Cut(s, "/")
+	return isName(rule) && (!slotted || isName(slot))
+}
+
+func wrongName(field, name string) *FieldError {
+	return Invalid(field, strconv.Quote(name), "a name is <rule> or <rule>/<slot>, each of a-z 0-9 . _ - and at most 32 long, beginning with a letter or digit", "")
+}
+
 // isName reports whether s matches [a-z0-9][a-z0-9._-]{0,31}.
 func isName(s string) bool {
 	if s == "" || len(s) > 32 {
@@ -98,7 +124,7 @@ func isName(s string) bool {
 }
 
 // identity is what a store keys states by: the algorithm family, for windows
-// their grid, and the name. The grid belongs to it because a count says nothing
+// their grid, and the name of the states. The grid belongs to it because a count says nothing
 // about windows of another length: a caller who could have it carried over, by
 // going to and fro between two plans, would have it forgotten as well.
 func (l *Limit) identity() [16]byte {
@@ -109,7 +135,7 @@ func (l *Limit) identity() [16]byte {
 	if l.window != nil {
 		grid = strings.Join([]string{l.spec.Slot(), l.spec.Zone, strconv.FormatBool(l.spec.Spread)}, " ")
 	}
-	return hash(family, grid, l.name)
+	return hash(family, grid, l.states)
 }
 
 // hash is the first 128 bits of SHA-256 over texts that hold no zero byte.
@@ -164,7 +190,8 @@ func (l *Limit) compileWindow() (err error) {
 			return refusal
 		}
 		l.zone = zone
-		l.window, err = algorithm.NewCalendarWindow(s.Count, s.Overdraft)
+		shortest, longest := s.calendarWindows()
+		l.window, err = algorithm.NewCalendarWindow(s.Count, shortest, longest, s.Overdraft)
 	}
 	if err != nil {
 		return err
@@ -176,9 +203,12 @@ func (l *Limit) compileWindow() (err error) {
 // period is that of the Spec in the store's unit.
 func (l *Limit) period() Micros { return Micros(l.spec.Period / time.Microsecond) }
 
-// Name is the limit's identity, `<rule>` or `<rule>/<slot>`, as it stands in
-// headers, metrics, logs and store keys.
+// Name is `<rule>` or `<rule>/<slot>`, as it stands in headers, metrics and logs.
 func (l *Limit) Name() string { return l.name }
+
+// States is the name that the limit's states are kept under: the limit's own, but
+// for one that was made by [NewLimitKeeping].
+func (l *Limit) States() string { return l.states }
 
 // Rule is the part of the name before the slash, or all of it.
 func (l *Limit) Rule() string { return l.rule }
@@ -194,7 +224,7 @@ func (l *Limit) Spec() Spec { return l.spec }
 // String is the canonical text of the limit, without its name.
 func (l *Limit) String() string { return l.text }
 
-// ID is a hash of name, algorithm family and, for windows, their grid (period or
+// ID is a hash of States, algorithm family and, for windows, their grid (period or
 // calendar, and spread): the part of a state's address that stands for the limit.
 // Two limits with the same share their states, whatever their other numbers.
 func (l *Limit) ID() [16]byte { return l.id }
@@ -213,6 +243,46 @@ func (l *Limit) Capacity() int64 {
 		return 0
 	}
 	return l.algorithm.Capacity()
+}
+
+// Most is the largest number of units of one key that can pass in any t
+// consecutive microseconds of the store's clock, whatever is asked for: what this
+// limit promises. It is cut to MaxInt64, 0 for t below 1.
+//
+//	token bucket   burst + ⌊(t-1)·count/period⌋
+//	fixed window   count·(⌈(t-1)/period⌉ + 1): twice the count across an edge
+//	calendar       as a fixed window of the shortest length: a day of 23 hours, a
+//	               week or a month of 28 days less 1 hour
+//	deny           0
+//	unlimited      MaxInt64
+//
+// Days are shorter than that, once a year or once for ever, in zones that move
+// their clocks by more than an hour (Antarctica/Troll), and where a zone moves to
+// another side of the date line.
+// Settlements above an estimate (Force), units given back, other numbers under
+// which the state was judged before, and a clock that jumps ahead come on top
+// (docs/limitations.md).
+func (l *Limit) Most(t Micros) int64 {
+	switch {
+	case l.algorithm != nil:
+		return l.algorithm.Most(t)
+	case t < 1 || l.spec.Algorithm != Unlimited:
+		return 0
+	}
+	return math.MaxInt64
+}
+
+// Pins says how long a key that has used nothing before holds its room in a store,
+// at most, after one unit is charged, and after as many as the Capacity. Of a
+// token bucket these are the times in which they flow back; of a fixed window both
+// are the period, of a calendar its longest window (a day of 25 hours, a week or a
+// month of 31 days and 1 hour). They are 0 for unlimited and deny, which have no
+// states.
+func (l *Limit) Pins() (one, full Micros) {
+	if l.algorithm == nil {
+		return 0, 0
+	}
+	return l.algorithm.Pins()
 }
 
 // built reports that the limit came from NewLimit.

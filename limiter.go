@@ -23,7 +23,8 @@ type Limiter struct {
 	rooms  sync.Pool // *room, for Allow
 }
 
-// New joins limits with a store. The limits need different names; an unlimited
+// New joins limits with a store. The limits need different names, and different
+// names of their states; an unlimited
 // one costs nothing, and one that denies refuses everything before the store is
 // asked. Without limits everything passes. A store whose room is bounded is told
 // which limits to expect. Errors are [*FieldError], or what the store says to
@@ -33,19 +34,21 @@ func New(store Store, limits ...*Limit) (*Limiter, error) {
 		return nil, errNoStore()
 	}
 	l := &Limiter{store: store, keyer: store.Keyer()}
-	names := map[string]bool{}
+	names, states := map[string]bool{}, map[string]bool{}
 	for _, limit := range limits {
 		switch {
 		case !limit.built():
 			return nil, errNoLimit()
 		case names[limit.name]:
 			return nil, Invalid("limit", limit.name, "two limits have this name and would share their states", "name them <rule>/<slot>")
+		case states[limit.states]:
+			return nil, Invalid("limit", limit.name, "its states are those of another limit here, "+limit.states, "keep the states of a limit that is gone")
 		case limit.spec.Algorithm == Deny:
 			l.deny = true
 		case limit.spec.Algorithm != Unlimited:
 			l.limits = append(l.limits, limit)
 		}
-		names[limit.name] = true
+		names[limit.name], states[limit.states] = true, true
 	}
 	if len(l.limits) > MaxTakes {
 		return nil, errTooMany(len(l.limits))
@@ -66,6 +69,28 @@ func Expect(store Store, limits ...*Limit) error {
 		return nil
 	}
 	return s.Expect(limits...)
+}
+
+// ExpectOnly tells a store that these limits are all that it will see from now on,
+// and how many keys are kept for a rule, by its name: what a rules engine does
+// with each new set of rules. Where Expect adds to what is expected, this replaces
+// it, in one step: no call is decided under half of the old set and half of the
+// new. Rules and versions of limits that are not among them are not forgotten for
+// that: what they hold goes on limiting until it is over, but no room is kept for
+// them any more. States that a rule has taken over from another ([NewLimitKeeping])
+// count for it from then on.
+//
+// Nothing has changed when there is an error: a [*FieldError], or what the store
+// says. A store that has no ExpectOnly of its own is told by [Expect], and not of
+// what is reserved.
+func ExpectOnly(store Store, reserved map[string]int, limits ...*Limit) error {
+	s, ok := store.(interface {
+		ExpectOnly(reserved map[string]int, limits ...*Limit) error
+	})
+	if !ok {
+		return Expect(store, limits...)
+	}
+	return s.ExpectOnly(reserved, limits...)
 }
 
 func errNoStore() error {

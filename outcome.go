@@ -52,8 +52,33 @@ type Outcome struct {
 	Decisions []Decision // what each was answered; same length after a decision
 	Err       error      // always with the causes ByFault, ByMissing and ByRequest; with others a fault that did not decide
 
+	// Rule is the name of the rule that decided where no limit did (it denies, it
+	// misses something, its store failed). A Decider that has no rules leaves it
+	// empty, and so does one whose limits decided, unless it sets it then as well:
+	// Limit says whose those are.
+	Rule string
+
+	// Refusal is what the rule that refused wants its caller told; nil leaves it to
+	// the surface. It is shared and not changed by anyone. An outcome that is
+	// allowed tells nobody of it.
+	Refusal *Refusal
+
 	spent   bool     // what was charged has been given back
 	returns []Return // room for doing so
+}
+
+// Refusal is what a caller is told in the place of a surface's own words: a login
+// form may want to answer 403 where a limit refused. What refused, and for how
+// long, stays as it is, in the outcome and in the header fields. The zero Refusal
+// changes nothing.
+type Refusal struct {
+	// Status is the HTTP status, 400 to 599; 0, like any other number, leaves the
+	// one that the outcome's cause has.
+	Status int
+
+	// Detail is one sentence for people in the body of the answer; "" leaves what
+	// the surface says.
+	Detail string
 }
 
 // Reset empties the outcome and keeps its slices.
@@ -70,6 +95,7 @@ func (o *Outcome) begin() {
 	o.Allowed, o.Cause, o.Binding = false, ByLimits, -1
 	o.RetryAfter, o.Never, o.Delay = 0, false, 0
 	o.Stamp, o.Err, o.spent = Stamp{}, nil, false
+	o.Rule, o.Refusal = "", nil
 	o.Decisions, o.returns = o.Decisions[:0], o.returns[:0]
 }
 

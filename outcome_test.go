@@ -12,6 +12,7 @@ func TestResetForgetsNoField(t *testing.T) {
 	o := Outcome{
 		Allowed: true, Cause: ByFault, Binding: 1, RetryAfter: 1, Never: true, Delay: 1,
 		Stamp: Stamp{Now: 1, Epoch: 1}, Takes: []Take{{Limit: l}}, Decisions: []Decision{{Allowed: true}}, Err: errors.New("any"),
+		Rule: "api", Refusal: &Refusal{Status: 403},
 		spent: true, returns: []Return{{Limit: l}},
 	}
 	each := func(visit func(name string, f reflect.Value)) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weirhq/weir/internal/suggest"
 )
 
 // ParseSpec reads a limit's text:
@@ -67,7 +69,7 @@ func parse(text string) *parser {
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func firstRemedy(text string) string {
-	if s := didYouMean(text, "unlimited", "deny"); s != "" {
+	if s := suggest.DidYouMean(text, "unlimited", "deny"); s != "" {
 		return s
 	}
 	return `write a rate such as "10/min", or "unlimited", or "deny"`
@@ -181,7 +183,7 @@ func unitRemedy(text string) string {
 	if d, err := parseDuration(text); err == nil && d > 0 {
 		return `write "per ` + text + `"`
 	}
-	if s := didYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
+	if s := suggest.DidYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
 		return s
 	}
 	return unitList
@@ -190,16 +192,16 @@ func unitRemedy(text string) string {
 // duration reads the next word as a positive duration.
 func (p *parser) duration(field string) time.Duration {
 	w := p.value(field)
-	d, err := parseDuration(w.text)
-	switch {
-	case w.text == "":
-		p.fail(field, w, "a duration is missing", durationRemedy)
-	case err != nil:
-		p.fail(field, w, "not a duration", spellOut(w.text))
-	case d <= 0:
-		p.fail(field, w, "it lasts at least 1 µs", "")
-	default:
+	d, problem := readDuration(w.text)
+	switch problem {
+	case "":
 		return d
+	case noDuration:
+		p.fail(field, w, problem, spellOut(w.text))
+	case tooShort:
+		p.fail(field, w, problem, "")
+	default:
+		p.fail(field, w, problem, durationRemedy)
 	}
 	return time.Second
 }
@@ -237,7 +239,7 @@ func optionRemedy(text string) string {
 	if text == "concurrent" {
 		return `write "10 concurrent" in place of a rate`
 	}
-	if s := didYouMean(text, optionWords[:]...); s != "" {
+	if s := suggest.DidYouMean(text, optionWords[:]...); s != "" {
 		return s
 	}
 	return "the options are " + strings.Join(optionWords[:], ", ")

@@ -62,7 +62,7 @@ func (s Spec) appendPeriod(b []byte) []byte {
 	case week:
 		return append(b, "/week"...)
 	}
-	return append(append(b, " per "...), formatDuration(s.Period)...)
+	return append(append(b, " per "...), FormatDuration(s.Period)...)
 }
 
 // appendInt writes an option that is set.
@@ -78,5 +78,5 @@ func appendSpan(b []byte, word string, d time.Duration) []byte {
 	if d == 0 {
 		return b
 	}
-	return append(append(b, word...), formatDuration(d)...)
+	return append(append(b, word...), FormatDuration(d)...)
 }

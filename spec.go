@@ -104,7 +104,7 @@ func (s Spec) Slot() string {
 	case s.Month:
 		return "1mo"
 	}
-	return formatDuration(s.Period)
+	return FormatDuration(s.Period)
 }
 
 // The remedies that both a text and a Spec are told.
@@ -179,7 +179,7 @@ func (s Spec) checkPeriod(add complain) {
 func checkSpan(add complain, field string, d time.Duration) {
 	switch {
 	case d < time.Microsecond:
-		add(field, d, "it lasts at least 1 µs", "")
+		add(field, d, tooShort, "")
 	case d%time.Microsecond != 0:
 		add(field, d, "time is whole microseconds", "")
 	case d >= longest:

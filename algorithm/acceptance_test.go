@@ -169,7 +169,7 @@ func TestFixedWindowArguments(t *testing.T) {
 				}
 			}
 		}
-		if _, err := algorithm.NewCalendarWindow(count, 0); (err == nil) != (count >= 1 && count < 1<<52) {
+		if _, err := algorithm.NewCalendarWindow(count, 1, 2, 0); (err == nil) != (count >= 1 && count < 1<<52) {
 			t.Errorf("a calendar of %d: got error %v", count, err)
 		}
 	}

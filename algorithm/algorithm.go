@@ -87,6 +87,17 @@ type Algorithm interface {
 	// Overdraft is the most that Force may leave charged, at least Capacity.
 	Overdraft() int64
 
+	// Most is the largest number of units that can pass in any t consecutive
+	// microseconds, whatever is asked for: the bound that stands at the type, cut
+	// to MaxInt64. It is 0 where t is less than 1. What is forced, given back, or
+	// judged under other numbers before is not in it.
+	Most(t Micros) int64
+
+	// Pins says how long a state that was fresh is not Dead, at most, after one
+	// unit was charged, and after as many as the Capacity: how long a key holds its
+	// room in a store.
+	Pins() (one, full Micros)
+
 	// Touch adopts a state written under other numbers, where the rules of a
 	// changed limit say that the first touch does. The result is to be kept
 	// even when the take is refused. On a state of the same numbers it is the

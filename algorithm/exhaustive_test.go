@@ -163,6 +163,9 @@ func TestWorstAdmissionOfTokenBucket(t *testing.T) {
 			if i == 0 {
 				want = 0
 			}
+			if said := a.Most(micros(i)); said != want {
+				t.Errorf("%d per %d µs burst %d: Most(%d) is %d, want %d", n, p, b, i, said, want)
+			}
 			if got > want || got < want && (b-1)*p >= n-1 {
 				t.Errorf("%d per %d µs burst %d: %d pass in %d µs, want %d", n, p, b, got, i, want)
 			}
@@ -196,7 +199,7 @@ func TestWorstAdmissionOfFixedWindow(t *testing.T) {
 				}
 			}
 			for i := 1; i < len(worst); i++ {
-				if want := limit * ((int64(i)-1+int64(period)-1)/int64(period) + 1); worst[i] != want {
+				if want := limit * ((int64(i)-1+int64(period)-1)/int64(period) + 1); worst[i] != want || w.Most(micros(i)) != want {
 					t.Errorf("%d per %d µs: %d pass in %d µs, want %d", limit, period, worst[i], i, want)
 				}
 			}

@@ -12,7 +12,8 @@ import "fmt"
 // that window.
 //
 // Bound: in any t consecutive microseconds at most Limit·(ceil((t-1)/P) + 1)
-// units, which is twice the limit across an edge. A clock that jumps forward
+// units, P being the length of the shortest window, which is twice the limit
+// across an edge. A clock that jumps forward
 // over an edge opens the next window early, once.
 //
 // Changed numbers: the count is kept. A store keeps windows of another period
@@ -25,6 +26,8 @@ type FixedWindow struct {
 	limit     int64
 	overdraft int64
 	period    Micros // 0 for edges handed in
+
+	shortest, longest Micros // of the windows; the period, where there is one
 }
 
 // NewFixedWindow compiles limit units per window of the given period. Overdraft
@@ -34,20 +37,26 @@ func NewFixedWindow(limit int64, period Micros, overdraft int64) (*FixedWindow, 
 	if err := checkRate(limit, period); err != nil {
 		return nil, err
 	}
-	return newWindow(limit, period, overdraft)
+	return newWindow(FixedWindow{limit: limit, period: period, shortest: period, longest: period}, overdraft)
 }
 
 // NewCalendarWindow compiles limit units per window whose edges come with each
-// moment. Errors are *FieldError.
-func NewCalendarWindow(limit, overdraft int64) (*FixedWindow, error) {
-	if err := checkRate(limit, 1); err != nil {
+// moment. How long the shortest and the longest of them last is needed for Most and
+// Pins alone. Errors are *FieldError.
+func NewCalendarWindow(limit int64, shortest, longest Micros, overdraft int64) (*FixedWindow, error) {
+	if err := checkRate(limit, shortest); err != nil {
 		return nil, err
 	}
-	return newWindow(limit, 0, overdraft)
+	if err := checkRate(limit, longest); err != nil {
+		return nil, err
+	}
+	return newWindow(FixedWindow{limit: limit, shortest: min(shortest, longest), longest: longest}, overdraft)
 }
 
-func newWindow(limit int64, period Micros, overdraft int64) (*FixedWindow, error) {
+// newWindow adds the overdraft to a window that is right but for that.
+func newWindow(w FixedWindow, overdraft int64) (*FixedWindow, error) {
 	const most = int64(MaxMicros) - 1
+	limit := w.limit
 	if overdraft == 0 {
 		overdraft = min(2*limit, most)
 	}
@@ -57,7 +66,8 @@ func newWindow(limit int64, period Micros, overdraft int64) (*FixedWindow, error
 	if overdraft > most {
 		return nil, refuse("overdraft", overdraft, "too large to count exactly", fmt.Sprintf("write at most %d", most))
 	}
-	return &FixedWindow{limit: limit, overdraft: overdraft, period: period}, nil
+	w.overdraft = overdraft
+	return &w, nil
 }
 
 // Moment places now in the epoch's grid, shifted by offset (0 ≤ offset <
@@ -89,6 +99,22 @@ func (w *FixedWindow) Capacity() int64 { return w.limit }
 
 // Overdraft is the most that Force may count in one window.
 func (w *FixedWindow) Overdraft() int64 { return w.overdraft }
+
+// Most is Limit·(ceil((t-1)/P) + 1), P being the length of the shortest window.
+func (w *FixedWindow) Most(t Micros) int64 {
+	if t < 1 {
+		return 0
+	}
+	edges := int64((t - 1) / w.shortest)
+	if (t-1)%w.shortest > 0 {
+		edges++
+	}
+	return saturated(w.limit, edges, w.limit, 1)
+}
+
+// Pins are the length of the longest window, whatever was charged: the state is of
+// no use when its window is over, and a charge may come at its very beginning.
+func (w *FixedWindow) Pins() (one, full Micros) { return w.longest, w.longest }
 
 // window is a stretch of time and what was counted in it.
 type window struct {

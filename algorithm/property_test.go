@@ -176,7 +176,7 @@ func TestFamilies(t *testing.T) {
 	if b.Family() != algorithm.TokenBucketFamily || w.Family() != algorithm.FixedWindowFamily {
 		t.Errorf("families %c and %c", b.Family(), w.Family())
 	}
-	calendar, err := algorithm.NewCalendarWindow(3, 0)
+	calendar, err := algorithm.NewCalendarWindow(3, 9, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package algorithm
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // rate is n units per p microseconds, reduced to lowest terms, with the time
 // of one unit split into p/n = q + s/n so that a multiple of it needs no
@@ -92,6 +95,19 @@ func (r rate) units(d span) (u, f int64) {
 		return beyond, 0
 	}
 	return int64(q), int64(rem)
+}
+
+// saturated is k + floor(a·b/c), cut to MaxInt64. Nothing is negative, and c not 0.
+func saturated(k, a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(c))
+	if q > uint64(math.MaxInt64-k) {
+		return math.MaxInt64
+	}
+	return k + int64(q)
 }
 
 // wide is scale for a k that belongs to another limit's numbers, by 128-bit

@@ -112,6 +112,20 @@ func (b *TokenBucket) Capacity() int64 { return b.burst }
 // Overdraft is the most debt, in units, that Force may reach.
 func (b *TokenBucket) Overdraft() int64 { return b.overdraft }
 
+// Most is Burst + floor((t-1)·N/P).
+func (b *TokenBucket) Most(t Micros) int64 {
+	if t < 1 {
+		return 0
+	}
+	return saturated(b.burst, int64(t)-1, b.rate.n, b.rate.p)
+}
+
+// Pins are the times of one unit and of the burst, rounded up to whole
+// microseconds.
+func (b *TokenBucket) Pins() (one, full Micros) {
+	return b.rate.scale(1).ceil(), b.full.ceil()
+}
+
 // debt reads what a state owes at now, and under which rate it is written.
 func (b *TokenBucket) debt(s State, now Micros) (span, rate) {
 	if s[0] < int64(now) || s[2] < 1 || s[3] < 1 {

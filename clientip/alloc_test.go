@@ -76,6 +76,14 @@ func TestPrefixDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestTrustsPeerDoesNotAllocate(t *testing.T) {
+	for _, l := range loads(t) {
+		if got := testing.AllocsPerRun(100, func() { l.resolver.TrustsPeer(l.peer) }); got != 0 {
+			t.Errorf("%s: %v allocations", l.name, got)
+		}
+	}
+}
+
 func BenchmarkResolve(b *testing.B) {
 	for _, l := range loads(b) {
 		b.Run(l.name, func(b *testing.B) {

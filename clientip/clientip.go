@@ -72,6 +72,24 @@ func (r *Resolver) Resolve(remoteAddr string, header map[string][]string) Answer
 	return Answer{Addr: addr, Sure: true}
 }
 
+// TrustsPeer says whether the header of a request from remoteAddr, which is
+// written as for Resolve, would be believed: the peer is among Trusted, or has an
+// address and TrustAnyPeer is set, or is a Unix socket and TrustUnix is. It says
+// nothing of whether the header holds a caller's address. Without a Header nobody
+// is believed, and neither is anybody by a nil or zero Resolver.
+//
+// It does not allocate for well-formed input without zones.
+func (r *Resolver) TrustsPeer(remoteAddr string) bool {
+	if r == nil || r.header == "" {
+		return false
+	}
+	peer, unix := parsePeer(remoteAddr)
+	if !peer.IsValid() {
+		return unix && r.trustUnix
+	}
+	return r.trusts(peer)
+}
+
 func (r *Resolver) trusts(peer netip.Addr) bool {
 	return r.trustAnyPeer || r.trusted.contains(peer.WithZone(""))
 }

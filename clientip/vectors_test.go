@@ -209,3 +209,45 @@ func TestKeyVectors(t *testing.T) {
 	f(Config{NAT64: prefixes("2001:db8:63::/96", "2001:db8:64::/96")}, "2001:db8:64::c000:221", "192.0.2.33/32")
 	f(def, "2002:c000:221::1", "2002:c000:221::/64") // 6to4 keeps its IPv4 bits
 }
+
+// A peer is trusted iff what the header says can change the answer, and that is so
+// iff its header is believed.
+func TestTrustsPeer(t *testing.T) {
+	f := func(r *Resolver, peer string, want bool) {
+		t.Helper()
+		if got := r.TrustsPeer(peer); got != want {
+			t.Errorf("%q: got %t, want %t", peer, got, want)
+		}
+		if r == nil || r.header == "" {
+			return
+		}
+		a := r.Resolve(peer, map[string][]string{r.header: {"203.0.113.7"}})
+		if believed := a.Sure && a.Addr == netip.MustParseAddr("203.0.113.7"); believed != want {
+			t.Errorf("%q: TrustsPeer gives %t, Resolve %s", peer, want, text(a))
+		}
+	}
+	list := mustNew(t, Config{Trusted: prefixes("10.0.0.0/8", "fe80::/10"), Header: "X-Forwarded-For"})
+	f(list, "10.0.0.1:80", true)
+	f(list, "10.0.0.1", true)
+	f(list, "[::ffff:10.0.0.1]:80", true)
+	f(list, "[fe80::1%eth0]:80", true)
+	f(list, "192.0.2.1:80", false)
+	f(list, "@", false)
+	f(list, "", false)
+	f(list, "10.0.0.1:http", false)
+	unix := mustNew(t, Config{TrustUnix: true, Header: "X-Real-IP"})
+	f(unix, "@", true)
+	f(unix, "", true)
+	f(unix, "/run/api.sock", true)
+	f(unix, "127.0.0.1:80", false)
+	f(unix, "nonsense", false)
+	everybody := mustNew(t, Config{TrustAnyPeer: true, Header: "X-Real-IP"})
+	f(everybody, "192.0.2.1:80", true)
+	f(everybody, "[2001:db8::1]:80", true)
+	f(everybody, "@", false)
+	f(everybody, "nonsense", false)
+	for _, nobody := range []*Resolver{nil, {}, mustNew(t, Config{})} {
+		f(nobody, "10.0.0.1:80", false)
+		f(nobody, "@", false)
+	}
+}

@@ -29,9 +29,9 @@ type Problem struct {
 
 // problem is what the refusal says, after Config.Problem has seen it.
 func (w *Writer) problem(r *http.Request, o *weir.Outcome, retry int64) Problem {
-	status := cmp.Or(Status(o), http.StatusForbidden)
-	p := Problem{Type: typeBlank, Status: status, Detail: detail(o, status, retry)}
-	switch status {
+	status, cause := cmp.Or(Status(o), http.StatusForbidden), causeStatus(o)
+	p := Problem{Type: typeBlank, Status: status, Detail: words(o, cause, retry)}
+	switch cause {
 	case http.StatusTooManyRequests:
 		p.Type, p.Title = typeQuota, "Quota Exceeded"
 	case http.StatusServiceUnavailable:
@@ -52,6 +52,14 @@ func (w *Writer) problem(r *http.Request, o *weir.Outcome, retry int64) Problem 
 func (w *Writer) ask(r *http.Request, o *weir.Outcome, p Problem) Problem {
 	w.config.Problem(r, o, &p)
 	return p
+}
+
+// words are what the rule wants its callers told, or what happened.
+func words(o *weir.Outcome, status int, retry int64) string {
+	if o.Refusal != nil && o.Refusal.Detail != "" && !o.Allowed {
+		return o.Refusal.Detail
+	}
+	return detail(o, status, retry)
 }
 
 // detail says in plain words what happened.

@@ -28,6 +28,11 @@ const (
 // Retry-After is written with 429 and 503 alone. With 503 it is at random
 // between one second and three, or further apart with a larger Jitter.
 //
+// Where a rule has words of its own for its callers (weir.Outcome.Refusal), the
+// status and the detail are those. Everything else stays that of the true cause: a
+// 429 that is told as a 403 has its Retry-After, its RateLimit fields and the type
+// of its problem.
+//
 // A refusal has a status from 400 to 599. An outcome that is allowed has none;
 // refused all the same, it is 403, unless [Config].Problem says another.
 func (w *Writer) Refuse(rw http.ResponseWriter, r *http.Request, o *weir.Outcome) {
@@ -74,7 +79,7 @@ func finish(f *fields, text []byte, h http.Header, length int) []byte {
 // retryAfter is the seconds of Retry-After, 0 for none.
 func (w *Writer) retryAfter(o *weir.Outcome) int64 {
 	jitter := weir.Micros(w.config.Jitter / time.Microsecond)
-	switch Status(o) {
+	switch causeStatus(o) { // a wait is a wait, whatever status the caller is told
 	case http.StatusTooManyRequests:
 		return max(1, seconds(sum(longest(o), w.upTo(jitter))))
 	case http.StatusServiceUnavailable:

@@ -199,6 +199,102 @@ func TestStatus(t *testing.T) {
 	f(failed(weir.ByRequest, errors.New("no number")), 400)
 	f(failed(weir.ByNothing, nil), 403)
 	f(failed(weir.Cause(99), nil), 403)
+	f(told(refused(t), 404, ""), 404)
+	f(told(failed(weir.ByDeny, nil), 599, ""), 599)
+	f(told(failed(weir.ByFault, nil), 400, ""), 400)
+	f(told(allowed(t), 404, ""), 0)
+	for _, status := range []int{-1, 0, 200, 399, 600, 1000} {
+		f(told(refused(t), status, "no"), 429)
+	}
+}
+
+// told is an outcome whose rule has words of its own.
+func told(o *weir.Outcome, status int, detail string) *weir.Outcome {
+	o.Refusal = &weir.Refusal{Status: status, Detail: detail}
+	return o
+}
+
+// What a rule wants its callers told changes the words, and not the wait.
+func TestRefusedInTheRulesWords(t *testing.T) {
+	f := func(o *weir.Outcome, want string) {
+		t.Helper()
+		same(t, answer(writer(t, Config{NoLegacy: true}), ask(http.MethodPost), o), want)
+	}
+	f(told(refused(t), 403, "five a second are enough"), `
+403 Forbidden
+Cache-Control: no-store
+Content-Length: 183
+Content-Type: application/problem+json
+Ratelimit: "create-job";r=0;t=1
+Ratelimit-Policy: "create-job";q=5;w=1
+Retry-After: 1
+Vary: Accept
+X-Content-Type-Options: nosniff
+
+{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":403,"detail":"five a second are enough","violated-policies":["create-job"]}`)
+	f(told(refused(t), 503, ""), `
+503 Service Unavailable
+Cache-Control: no-store
+Content-Length: 194
+Content-Type: application/problem+json
+Ratelimit: "create-job";r=0;t=1
+Ratelimit-Policy: "create-job";q=5;w=1
+Retry-After: 1
+Vary: Accept
+X-Content-Type-Options: nosniff
+
+{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":503,"detail":"create-job allows 5/s; retry in 1 s","violated-policies":["create-job"]}`)
+	f(told(failed(weir.ByDeny, nil), 429, "not here"), `
+429 Too Many Requests
+Cache-Control: no-store
+Content-Length: 84
+Content-Type: application/problem+json
+Vary: Accept
+X-Content-Type-Options: nosniff
+
+{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"not here"}`)
+	f(told(failed(weir.ByFault, weir.ErrUnknown), 500, ""), `
+500 Internal Server Error
+Cache-Control: no-store
+Content-Length: 214
+Content-Type: application/problem+json
+Retry-After: 3
+Vary: Accept
+X-Content-Type-Options: nosniff
+
+{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":500,"detail":"it could not be decided whether the request may pass; retry in 3 s"}`)
+	f(told(failed(weir.ByDeny, nil), 401, ""), `
+401 Unauthorized
+Cache-Control: no-store
+Content-Length: 104
+Content-Type: application/problem+json
+Vary: Accept
+Www-Authenticate: Bearer
+X-Content-Type-Options: nosniff
+
+{"type":"about:blank","title":"Unauthorized","status":401,"detail":"such requests are not let through"}`)
+	f(told(failed(weir.ByMissing, Unauthorized("", nil)), 404, "no such page"), `
+404 Not Found
+Cache-Control: no-store
+Content-Length: 80
+Content-Type: application/problem+json
+Vary: Accept
+X-Content-Type-Options: nosniff
+
+{"type":"about:blank","title":"Not Found","status":404,"detail":"no such page"}`)
+}
+
+// The application's hook has the last word.
+func TestProblemHookSeesTheRulesWords(t *testing.T) {
+	c := Config{Problem: func(_ *http.Request, _ *weir.Outcome, p *Problem) {
+		if p.Status != 403 || p.Detail != "no" {
+			t.Errorf("the hook saw %+v", *p)
+		}
+		p.Status = 200 // no status of a refusal
+	}}
+	if got := answer(writer(t, c), ask(http.MethodGet), told(refused(t), 403, "no")); !strings.HasPrefix(got, "403 ") {
+		t.Errorf("got:\n%s", got)
+	}
 }
 
 // foreign asks for credentials without knowing this package.

@@ -16,7 +16,19 @@ import (
 //	401  the request lacks credentials (see Challenger)
 //	400  the request lacks something else that its key is made of, or cannot be
 //	     judged as it stands
+//
+// A rule that has words of its own for its callers (weir.Outcome.Refusal) may say
+// any other from 400 to 599.
 func Status(o *weir.Outcome) int {
+	status := causeStatus(o)
+	if r := o.Refusal; status != 0 && r != nil && r.Status >= 400 && r.Status <= 599 {
+		return r.Status
+	}
+	return status
+}
+
+// causeStatus is the status of what refused, whatever callers are told.
+func causeStatus(o *weir.Outcome) int {
 	switch {
 	case o.Allowed:
 		return 0

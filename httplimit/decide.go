@@ -36,7 +36,9 @@ func (s *rules) decide(ctx context.Context, c *call, o *weir.Outcome, shadow boo
 	}
 	switch {
 	case err != nil:
-		o.Fail(c.choice(o), err)
+		choice, rule := c.choice(o)
+		o.Fail(choice, err)
+		o.Rule = rule
 	case c.open && o.Allowed:
 		o.Cause, o.Err = weir.ByFault, c.fault
 	default:
@@ -58,18 +60,18 @@ func (s *rules) join(l *rule, c *call, o *weir.Outcome, shadow bool) (goOn bool)
 	case p.unlimited:
 		return true
 	case p.deny:
-		return refuse(o, weir.ByDeny, nil, shadow)
+		return l.refuse(o, weir.ByDeny, nil, shadow)
 	}
 	applies, err := l.parts(c)
 	if err != nil {
-		return refuse(o, weir.ByMissing, err, shadow)
+		return l.refuse(o, weir.ByMissing, err, shadow)
 	}
 	if !applies {
 		return true
 	}
 	cost, err := l.price(c)
 	if err != nil {
-		return refuse(o, weir.ByRequest, err, shadow)
+		return l.refuse(o, weir.ByRequest, err, shadow)
 	}
 	key, tag := s.keyer.Key(c.parts...)
 	t := weir.Take{Key: key, Tag: tag, Cost: cost}
@@ -84,9 +86,10 @@ func (s *rules) join(l *rule, c *call, o *weir.Outcome, shadow bool) (goOn bool)
 }
 
 // refuse makes o a refusal, unless in shadow.
-func refuse(o *weir.Outcome, cause weir.Cause, err error, shadow bool) (goOn bool) {
+func (l *rule) refuse(o *weir.Outcome, cause weir.Cause, err error, shadow bool) (goOn bool) {
 	if !shadow {
 		o.Refuse(cause, err)
+		o.Rule = l.name
 	}
 	return shadow
 }
@@ -96,6 +99,7 @@ func refuse(o *weir.Outcome, cause weir.Cause, err error, shadow bool) (goOn boo
 func (l *rule) fail(c *call, o *weir.Outcome, err error, shadow bool) (goOn bool) {
 	if l.closed && !shadow {
 		o.Fail(weir.Closed, err)
+		o.Rule = l.name
 		return false
 	}
 	c.note(err, shadow)
@@ -178,14 +182,15 @@ func (s *rules) ask(ctx context.Context, o *weir.Outcome) (err error) {
 	return weir.Decide(ctx, s.store, o)
 }
 
-// choice is what a failure of the store means for the takes of o.
-func (c *call) choice(o *weir.Outcome) weir.Mode {
+// choice is what a failure of the store means for the takes of o, and the rule
+// that refuses where it means that.
+func (c *call) choice(o *weir.Outcome) (choice weir.Mode, rule string) {
 	for i, l := range c.owners {
 		if l.closed && o.Takes[i].Join == weir.All {
-			return weir.Closed
+			return weir.Closed, l.name
 		}
 	}
-	return weir.Open
+	return weir.Open, ""
 }
 
 // drop leaves the rule out whose state cannot be read, if it lets faults pass,

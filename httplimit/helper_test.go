@@ -147,6 +147,7 @@ func (w *watcher) Observe(_ context.Context, o *weir.Outcome) {
 	defer w.mu.Unlock()
 	w.calls++
 	w.last.Allowed, w.last.Cause, w.last.Err, w.last.Never = o.Allowed, o.Cause, o.Err, o.Never
+	w.last.Rule = o.Rule
 	w.last.Takes = append(w.last.Takes[:0], o.Takes...)
 	w.last.Decisions = append(w.last.Decisions[:0], o.Decisions...)
 }
@@ -156,6 +157,15 @@ func (w *watcher) is(t *testing.T, allowed bool, cause weir.Cause) {
 	t.Helper()
 	if w.last.Allowed != allowed || w.last.Cause != cause {
 		t.Errorf("observed allowed %t, cause %d (error %v); want %t, %d", w.last.Allowed, w.last.Cause, w.last.Err, allowed, cause)
+	}
+}
+
+// names checks which rule the outcome that was seen last was decided by, where no
+// limit did.
+func (w *watcher) names(t *testing.T, rule string) {
+	t.Helper()
+	if w.last.Rule != rule {
+		t.Errorf("observed rule %q, want %q", w.last.Rule, rule)
 	}
 }
 

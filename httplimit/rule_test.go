@@ -106,6 +106,7 @@ func TestMissingPartOfTheKey(t *testing.T) {
 			t.Errorf("body: %s", b)
 		}
 		g.seen.is(t, false, weir.ByMissing)
+		g.seen.names(t, "once")
 		g.expect(get("/", "X-Api-Key: a"), ok, limited)
 	})
 	t.Run("challenge", func(t *testing.T) {
@@ -154,6 +155,7 @@ func TestPlans(t *testing.T) {
 	g.seen.is(t, true, weir.ByNothing)
 	field(t, g.expect(get("/", "User: f", "Plan: banned"), http.StatusForbidden), "Retry-After", "")
 	g.seen.is(t, false, weir.ByDeny)
+	g.seen.names(t, "api")
 	// unlimited and deny are limits, no plans that every rule has.
 	g.expect(get("/", "User: g", "Plan: unlimited"), ok, ok, limited)
 	g.expect(get("/", "User: h", "Plan: deny"), ok, ok, limited)

@@ -3,6 +3,8 @@ package memstore
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/weirhq/weir"
 )
@@ -86,27 +88,33 @@ type sizes struct {
 
 // validate returns every error.
 func (c Config) validate() error {
-	var errs []error
-	add := func(field string, value any, problem, remedy string) {
-		errs = append(errs, weir.Invalid("memstore "+field, value, problem, remedy))
-	}
+	var errs refusals
 	if c.MaxKeys != 0 && (c.MaxKeys < leastKeys || c.MaxKeys > mostKeys) {
-		add("MaxKeys", c.MaxKeys, "out of range", fmt.Sprintf("use %d to %d, or 0 for %d", leastKeys, mostKeys, defaultKeys))
+		errs.add("MaxKeys", c.MaxKeys, "out of range", fmt.Sprintf("use %d to %d, or 0 for %d", leastKeys, mostKeys, defaultKeys))
 	}
 	if c.OnFull > Admit {
-		add("OnFull", c.OnFull, "no such choice", "use Overflow, Refuse or Admit")
+		errs.add("OnFull", c.OnFull, "no such choice", "use Overflow, Refuse or Admit")
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	if len(errs) == 0 { // else it is not known how much room there is
+		c.sizes().checkReserved(c.Reserved, errs.add)
 	}
-	c.checkReserved(add)
-	return errors.Join(errs...)
+	return errs.joined()
 }
 
+// refusals collects what cannot be.
+type refusals []error
+
+func (r *refusals) add(field string, value any, problem, remedy string) {
+	*r = append(*r, weir.Invalid("memstore "+field, value, problem, remedy))
+}
+
+func (r *refusals) joined() error { return errors.Join(*r...) }
+
 // checkReserved refuses shares that there is no room for.
-func (c Config) checkReserved(add func(field string, value any, problem, remedy string)) {
-	z, total := c.sizes(), 0
-	for rule, n := range c.Reserved {
+func (z sizes) checkReserved(reserved map[string]int, add func(field string, value any, problem, remedy string)) {
+	total := 0
+	for _, rule := range slices.Sorted(maps.Keys(reserved)) {
+		n := reserved[rule]
 		if n < 1 || n > mostKeys {
 			add("Reserved "+rule, n, "out of range", "use 1 or more, or leave the rule out for an equal share")
 			continue

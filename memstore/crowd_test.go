@@ -34,6 +34,17 @@ func newCrowd(keys int) (*crowd, error) {
 		name, spec, _ := cut(text)
 		c.limits = append(c.limits, weir.MustLimit(name, spec))
 	}
+	for _, name := range []string{"g", "h"} { // a rule that is renamed, to and fro
+		spec, err := weir.ParseSpec("3/min")
+		if err != nil {
+			return nil, err
+		}
+		l, err := weir.NewLimitKeeping(name, "b", spec)
+		if err != nil {
+			return nil, err
+		}
+		c.limits = append(c.limits, l)
+	}
 	return c, nil
 }
 
@@ -57,7 +68,7 @@ func (c *crowd) sound() error {
 	entries := map[*rule]int64{}
 	for i := range c.shards {
 		s := &c.shards[i]
-		sum := 0
+		sum, counts := 0, map[int]int{}
 		for _, n := range s.counts {
 			sum += n
 		}
@@ -69,10 +80,21 @@ func (c *crowd) sound() error {
 				return fmt.Errorf("shard %d: slot %d is not what the index says", i, slot)
 			}
 			entries[s.slots[slot].of.rule]++
+			counts[s.slots[slot].of.rule.index]++
+		}
+		for index, n := range s.counts {
+			if n != counts[index] {
+				return fmt.Errorf("shard %d: rule %d has %d entries counted, %d there", i, index, n, counts[index])
+			}
 		}
 	}
-	cells := map[*rule]int64{}
+	cells, limits, owners := map[*rule]int64{}, map[*rule]int{}, map[[16]byte]*rule{}
 	for _, m := range *c.members.Load() {
+		if other := owners[m.id]; other != nil && other != m.rule {
+			return fmt.Errorf("rules %s and %s have the states of one limit", other.name, m.rule.name)
+		}
+		owners[m.id] = m.rule
+		limits[m.rule]++
 		live := int64(0)
 		for _, state := range m.cells {
 			if state != (algorithm.State{}) {
@@ -87,6 +109,9 @@ func (c *crowd) sound() error {
 	for _, r := range c.rules {
 		if r != nil && (entries[r] != r.entries.Load() || cells[r] != r.live.Load()) {
 			return fmt.Errorf("rule %s: %d entries counted, %d there; %d live cells counted, %d there", r.name, r.entries.Load(), entries[r], r.live.Load(), cells[r])
+		}
+		if r != nil && limits[r] != r.limits {
+			return fmt.Errorf("rule %s: %d limits counted, %d there", r.name, r.limits, limits[r])
 		}
 		delete(entries, r)
 	}
@@ -163,12 +188,19 @@ func TestBooksAddUpInACrowd(t *testing.T) {
 	}
 }
 
+// reload makes some of the limits all that is expected.
+func (c *crowd) reload(r *rand.Rand) error {
+	limits := []*weir.Limit{c.limits[r.IntN(2)], c.limits[3+r.IntN(3)]}
+	limits = append(limits, c.limits[[]int{2, len(c.limits) - 1, len(c.limits) - 2}[r.IntN(3)]])
+	return c.ExpectOnly(map[string]int{"b": 1 + r.IntN(4)}, limits...)
+}
+
 // anything makes one random call of any kind.
 func (c *crowd) anything(r *rand.Rand) error {
 	ctx := context.Background()
 	c.clock.Add(r.Int64N(50_000))
 	take := c.take(r.IntN(len(c.limits)), r.IntN(200), 1+r.Int64N(3))
-	switch r.IntN(12) {
+	switch r.IntN(13) {
 	case 0:
 		err := c.Reset(ctx, take.Limit, take.Key)
 		if err != nil && !errors.Is(err, weir.ErrNotApplied) {
@@ -178,6 +210,8 @@ func (c *crowd) anything(r *rand.Rand) error {
 		return c.Expect(c.limits[r.IntN(len(c.limits))])
 	case 2:
 		c.prune()
+	case 12:
+		return c.reload(r)
 	case 3:
 		c.Stats()
 	default:

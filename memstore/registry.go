@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -30,6 +29,7 @@ type member struct {
 	id       [16]byte // of the limit: its states' address
 	limit    algorithm.Algorithm
 	rule     *rule
+	heir     *rule             // who has the states from now on, within ExpectOnly; else nil
 	expected bool              // so that it is not forgotten; under registry.mu
 	cells    []algorithm.State // each under the stripe of its index
 	live     atomic.Int64      // cells that are not empty
@@ -42,6 +42,7 @@ type registry struct {
 
 	mu      sync.Mutex
 	rules   []*rule // nil where an index is free
+	only    bool    // rules that are neither expected nor reserved have no share
 	members atomic.Pointer[map[[16]byte]*member]
 	shares  atomic.Pointer[shares]
 }
@@ -66,42 +67,6 @@ func (r *registry) add(l *weir.Limit) *member {
 	return r.addLocked(l)
 }
 
-// expect makes limits and their rules known for good, if there are cells for all
-// of them. Otherwise it adds none, and gives the first for which there is none.
-// What was expected before under the same identity, with other numbers, may be
-// forgotten from now on.
-func (r *registry) expect(limits []*weir.Limit) *weir.Limit {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	limits = slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
-	r.supersede(limits)
-	room := r.sizes.limits - len(*r.members.Load())
-	for _, l := range limits {
-		if r.find(l.Version()) != nil {
-			continue
-		}
-		if room--; room < 0 {
-			return l
-		}
-	}
-	for _, l := range limits {
-		m := r.addLocked(l)
-		m.expected, m.rule.expected = true, true
-	}
-	return nil
-}
-
-// supersede lets go of expected versions of limits that come with other numbers.
-func (r *registry) supersede(limits []*weir.Limit) {
-	for version, m := range *r.members.Load() {
-		same := func(l *weir.Limit) bool { return l.ID() == m.id }
-		this := func(l *weir.Limit) bool { return l.Version() == version }
-		if m.expected && slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this) {
-			m.expected = false
-		}
-	}
-}
-
 func (r *registry) addLocked(l *weir.Limit) *member {
 	old := *r.members.Load()
 	if m := old[l.Version()]; m != nil {
@@ -110,13 +75,38 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 	if len(old) >= r.sizes.limits {
 		return nil
 	}
-	m := &member{id: l.ID(), limit: l.Algorithm(), rule: r.ruleNamed(l.Rule()), cells: make([]algorithm.State, r.sizes.cells)}
-	m.rule.limits++
+	m := r.newMember(l, r.ruleOf(l))
 	r.share() // before the member can be found: whoever finds it finds its share
 	members := maps.Clone(old)
 	members[l.Version()] = m
 	r.members.Store(&members)
 	return m
+}
+
+// newMember makes a version of a limit that counts for a rule.
+func (r *registry) newMember(l *weir.Limit, of *rule) *member {
+	of.limits++
+	return &member{id: l.ID(), limit: l.Algorithm(), rule: of, cells: make([]algorithm.State, r.sizes.cells)}
+}
+
+// ruleOf is the rule that a limit's states count for: the one that has them
+// already, under whatever name, or the limit's own.
+func (r *registry) ruleOf(l *weir.Limit) *rule {
+	if owner := r.owner(l.ID()); owner != nil {
+		return owner
+	}
+	return r.ruleNamed(l.Rule())
+}
+
+// owner is the rule of the known versions of a limit, nil where there is none. All
+// have one.
+func (r *registry) owner(id [16]byte) *rule {
+	for _, m := range *r.members.Load() {
+		if m.id == id {
+			return m.rule
+		}
+	}
+	return nil
 }
 
 // ruleNamed finds or makes a rule, in the first index that is free.
@@ -152,13 +142,19 @@ func (r *registry) prune(now weir.Micros) {
 			m.rule.limits--
 		}
 	}
+	r.members.Store(&members)
+	r.forgetRules()
+	r.share()
+}
+
+// forgetRules lets go of rules that are left with neither limits nor entries, and
+// that nobody expects.
+func (r *registry) forgetRules() {
 	for i, known := range r.rules {
 		if known != nil && known.limits == 0 && known.entries.Load() == 0 && known.reserved == 0 && !known.expected {
 			r.rules[i] = nil
 		}
 	}
-	r.members.Store(&members)
-	r.share()
 }
 
 // clean empties cells that are dead, under all stripes.
@@ -170,14 +166,14 @@ func (m *member) clean(now weir.Micros) {
 	}
 }
 
-// inUse empties the dead cells of a rule, under all stripes, and reports whether
-// any is left in use.
-func (r *registry) inUse(name string, now weir.Micros) bool {
+// inUse empties the dead cells of a limit's rule, under all stripes, and reports
+// whether any is left in use.
+func (r *registry) inUse(l *weir.Limit, now weir.Micros) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	live := int64(0)
+	live, owner := int64(0), r.owner(l.ID())
 	for _, m := range *r.members.Load() {
-		if m.rule.name == name {
+		if m.rule == owner {
 			m.clean(now)
 			live += m.live.Load()
 		}

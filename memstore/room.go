@@ -19,7 +19,7 @@ func (r *registry) share() {
 	rest, unnamed := r.sizes.keys/2, 0
 	for _, known := range r.rules {
 		switch {
-		case known == nil:
+		case !r.promised(known):
 		case known.reserved > 0:
 			rest -= r.sizes.part(known.reserved) * r.sizes.shards
 		default:
@@ -29,7 +29,7 @@ func (r *registry) share() {
 	s := &shares{keys: make([]int, len(r.rules))}
 	for i, known := range r.rules {
 		switch {
-		case known == nil:
+		case !r.promised(known):
 		case known.reserved > 0:
 			s.keys[i] = r.sizes.part(known.reserved)
 		default:
@@ -40,18 +40,48 @@ func (r *registry) share() {
 	r.shares.Store(s)
 }
 
-// reserve counts one entry more for a rule.
-func (s *shard) reserve(m *member) {
-	for len(s.counts) <= m.rule.index {
+// promised reports whether room is kept for a rule, which may be nil.
+func (r *registry) promised(known *rule) bool {
+	return known != nil && (!r.only || known.expected || known.reserved > 0)
+}
+
+// handOver counts entries for the rules that are their limits' heirs. Meet finds
+// the heir of a version of a limit that has none yet.
+func (s *shard) handOver(meet func(m *member)) {
+	for i := range s.slots {
+		m := s.slots[i].of
+		if m == nil {
+			continue
+		}
+		if m.heir == nil {
+			meet(m)
+		}
+		if m.heir != m.rule {
+			s.count(m.rule, -1)
+			s.count(m.heir, 1)
+			m.rule.entries.Add(-1)
+			m.heir.entries.Add(1)
+		}
+	}
+}
+
+// count changes how many entries and reservations a rule has here.
+func (s *shard) count(r *rule, change int) {
+	for len(s.counts) <= r.index {
 		s.counts = append(s.counts, 0)
 	}
-	s.counts[m.rule.index]++
+	s.counts[r.index] += change
+}
+
+// reserve counts one entry more for a rule.
+func (s *shard) reserve(m *member) {
+	s.count(m.rule, 1)
 	s.used++
 }
 
 // release takes a reservation back.
 func (s *shard) release(m *member) {
-	s.counts[m.rule.index]--
+	s.count(m.rule, -1)
 	s.used--
 }
 

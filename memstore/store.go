@@ -126,7 +126,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(at)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	shared := s.sharedNow(l.Rule(), sh)
+	shared := s.sharedNow(l, sh)
 	switch slot, ok := sh.index[at]; {
 	case ok && shared: // without the entry, the cell that the key once shared would answer again
 		sh.slots[slot].state, sh.slots[slot].kept = algorithm.State{}, true
@@ -138,16 +138,16 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	return nil
 }
 
-// sharedNow reports whether a rule has overflow cells in use. The caller holds a
-// shard.
-func (s *Store) sharedNow(rule string, sh *shard) bool {
+// sharedNow reports whether a limit's rule has overflow cells in use. The caller
+// holds a shard.
+func (s *Store) sharedNow(l *weir.Limit, sh *shard) bool {
 	s.lockAllStripes()
 	defer s.unlockAllStripes()
 	now := max(s.now(), sh.latest)
 	for i := range s.stripes {
 		now = max(now, s.stripes[i].latest)
 	}
-	return checkClock(now) == nil && s.inUse(rule, now)
+	return checkClock(now) == nil && s.inUse(l, now)
 }
 
 func (s *Store) lockAllStripes() {
@@ -162,27 +162,6 @@ func (s *Store) unlockAllStripes() {
 	}
 }
 
-// Expect makes limits known for the life of the store, before their first take,
-// so that their rules have their share of the room from the beginning: a rule
-// that the store has not met when another's flood comes finds what that has left.
-// weir.New and the middleware call it. A limit that is expected with other numbers
-// takes the place of what was expected under its name before. Limits beyond the number that the store
-// has overflow cells for are an error, weir.ErrNotApplied, and then none of them
-// is kept.
-func (s *Store) Expect(limits ...*weir.Limit) error {
-	if s.closed.Load() {
-		return weir.ErrClosed
-	}
-	if s.expect(limits) == nil {
-		return nil
-	}
-	s.prune()
-	if l := s.expect(limits); l != nil {
-		return fmt.Errorf("limit %s: %w: there are cells for %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits)
-	}
-	return nil
-}
-
 func (s *Store) shardOf(at address) int { return int(at.hash() & uint64(len(s.shards)-1)) }
 
 // mayPrune is true once a second: to look through all that is held for limits
@@ -194,29 +173,46 @@ func (s *Store) mayPrune() bool {
 
 // prune stops the world and forgets limits that hold nothing.
 func (s *Store) prune() {
-	for i := range s.shards {
-		s.shards[i].mu.Lock()
-		defer s.shards[i].mu.Unlock()
-	}
-	s.lockAllStripes()
-	defer s.unlockAllStripes()
-	now := s.now()
-	for i := range s.shards {
-		now = max(now, s.shards[i].latest)
-	}
+	now := s.lockAll()
+	defer s.unlockAll()
 	if checkClock(now) != nil {
 		return // the takes will say so
 	}
 	for i := range s.shards {
-		s.shards[i].latest = now
 		s.shards[i].sweep(len(s.shards[i].slots), now, func(int32) bool { return false })
 	}
 	s.registry.prune(now)
 }
 
+// lockAll stops every call, and reads the clock as a call that needs all does: one
+// that is out of range is not kept.
+func (s *Store) lockAll() weir.Micros {
+	for i := range s.shards {
+		s.shards[i].mu.Lock()
+	}
+	s.lockAllStripes()
+	now := s.now()
+	for i := range s.shards {
+		now = max(now, s.shards[i].latest)
+	}
+	for i := range s.shards {
+		if checkClock(now) == nil {
+			s.shards[i].latest = now
+		}
+	}
+	return now
+}
+
+func (s *Store) unlockAll() {
+	s.unlockAllStripes()
+	for i := range s.shards {
+		s.shards[i].mu.Unlock()
+	}
+}
+
 // Stats is what a store can tell of itself. Counters rise; those of a rule begin
 // anew when the store has forgotten it, which it does with rules that hold nothing
-// and were never expected, when others need their cells.
+// and are not expected, when others need their cells.
 type Stats struct {
 	Keys       int                  // entries held, dead ones included that no sweep has met yet
 	MaxKeys    int                  // the most entries there can be: Config.MaxKeys less the eighth for overflow cells

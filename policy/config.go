@@ -98,7 +98,7 @@ type Listener struct {
 
 	// Token is demanded as `Authorization: Bearer`: env:NAME, file:PATH or the
 	// token itself, of at least 16 characters. It is for http and ops.
-	Token string `yaml:"token"`
+	Token string `yaml:"token" forms:"secret"`
 
 	// Open lets http listen beyond loopback without token and client CA:
 	// whoever reaches it may spend anybody's quota.
@@ -187,7 +187,7 @@ type JWT struct {
 
 	// Keys is where the keys are: file:PATH or env:NAME, of a JWKS, public
 	// keys or certificates in PEM, or a secret for HS algorithms.
-	Keys string `yaml:"keys"`
+	Keys string `yaml:"keys" forms:"secret"`
 
 	// Algorithms lists what is accepted: HS256 … HS512, RS256 …, PS256 …,
 	// ES256 …, EdDSA. It is required.

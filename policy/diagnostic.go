@@ -1,7 +1,9 @@
 package policy
 
 import (
-	"io"
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,23 +24,29 @@ func (s Severity) String() string {
 	return "error"
 }
 
+// MarshalText gives the word, for JSON.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Span is a part of a field's value, in bytes from its beginning: what a caret
 // stands under. The zero Span is the whole value.
 type Span struct{ Offset, Length int }
 
-// Diagnostic is one thing that is wrong with a Config or a rules file.
+// Diagnostic is one thing that is wrong with a Config or a rules file. Its JSON
+// form, which `check --json` gives, is documented in docs/diagnostics.md. What is
+// secret stands in none of its fields.
 type Diagnostic struct {
-	Severity Severity
-	Code     string // which kind of mistake: stable, listed in docs/diagnostics.md
-	Path     string // the field, as in rules[2].limit; a variable's name for what the environment says
-	Span     Span   // the part of its value
-	Message  string // what is wrong, with the value
-	Hint     string // what to write instead, or what was probably meant; may be empty
+	Severity Severity `json:"severity"`       // error or warning
+	Code     string   `json:"code"`           // which kind of mistake: stable, listed in docs/diagnostics.md
+	Path     string   `json:"path,omitempty"` // the field, as in rules[2].limit; a variable's name for what the environment says
+	Span     Span     `json:"-"`              // the part of its value
+	Message  string   `json:"message"`        // what is wrong, with the value
+	Hint     string   `json:"hint,omitempty"` // what to write instead, or what was probably meant; may be empty
 
-	File         string // where it stands, "" for a Config made in Go
-	Line, Column int    // from 1, in bytes; 0 where there is none
-	Length       int    // of what the caret underlines, at least 1
-	Text         string // the whole line
+	File   string `json:"file,omitempty"`   // where it stands, "" for a Config made in Go
+	Line   int    `json:"line,omitempty"`   // from 1; 0 where there is none
+	Column int    `json:"column,omitempty"` // from 1, in bytes; 0 where there is none
+	Length int    `json:"length,omitempty"` // of what the caret underlines, in bytes, at least 1
+	Text   string `json:"-"`                // the whole line, with what is secret in it blotted out
 }
 
 // Diagnostics is everything that is wrong, in the order of the file. As an
@@ -67,8 +75,60 @@ func (d Diagnostics) Err() error {
 	return nil
 }
 
-// String gives one line: `weir.yaml:3:5: error: …; hint [code]`.
-func (d *Diagnostic) String() string { return d.Message }
+// String gives one line: `weir.yaml:3:5: error: …; hint [code]`. Without a place
+// in a file it begins with the path.
+func (d *Diagnostic) String() string {
+	line := d.head()
+	if d.Hint != "" {
+		line += "; " + visible(d.Hint)
+	}
+	return line + " [" + d.Code + "]"
+}
 
-// Print writes each with its line and a caret under the place.
-func (d Diagnostics) Print(w io.Writer, color bool) error { return nil }
+// head is everything before the hint.
+func (d *Diagnostic) head() string {
+	where := d.where()
+	if where != "" {
+		where += ": "
+	}
+	return where + d.Severity.String() + ": " + visible(d.Message)
+}
+
+// where is the place: file, line and column, or the path.
+func (d *Diagnostic) where() string {
+	switch {
+	case d.File != "" && d.Line > 0:
+		return fmt.Sprintf("%s:%d:%d", visible(d.File), d.Line, d.Column)
+	case d.File != "":
+		return visible(d.File)
+	}
+	return visible(d.Path)
+}
+
+// mostDiagnostics is more than anybody mends before looking again.
+const mostDiagnostics = 100
+
+// sorted gives the diagnostics in the order of the file, each once, errors before
+// warnings of the same place, and no more than anybody reads.
+func (d Diagnostics) sorted() Diagnostics {
+	slices.SortStableFunc(d, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
+	})
+	seen := map[Diagnostic]bool{}
+	d = slices.DeleteFunc(d, func(one Diagnostic) bool {
+		again := seen[one]
+		seen[one] = true
+		return again
+	})
+	if len(d) <= mostDiagnostics {
+		return d
+	}
+	// Errors first: a flood of warnings must not hide that the file is refused.
+	slices.SortStableFunc(d, func(a, b Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+	rest := d[mostDiagnostics:]
+	worst := Diagnostic{
+		Severity: rest[0].Severity, Code: "too-many", File: rest[0].File,
+		Message: fmt.Sprintf("and %d more", len(rest)), Hint: "mend these first",
+	}
+	return append(d[:mostDiagnostics:mostDiagnostics], worst)
+}

@@ -2,6 +2,9 @@ package policy
 
 import (
 	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -17,6 +20,7 @@ type EngineConfig struct {
 
 	// Observe is told of every decision, on the request's own goroutine. It
 	// must be fast, safe for concurrent use, and keep nothing of the Finding.
+	// It may be nil.
 	Observe func(context.Context, *Finding)
 
 	// Now is the time that tokens are judged by; nil is the wall clock. Limits
@@ -27,32 +31,120 @@ type EngineConfig struct {
 // Engine decides requests by a Policy: it is a [weir.Decider]. Make one with
 // [NewEngine]; it is safe for concurrent use, and its decisions allocate nothing
 // but what a request's own escapes and tokens need.
-type Engine struct{}
+type Engine struct {
+	store   weir.Store
+	keyer   weir.Keyer
+	observe func(context.Context, *Finding)
+	now     func() time.Time
+
+	swapping sync.Mutex
+	current  atomic.Pointer[Policy]
+	position atomic.Pointer[Enforce] // of the switch
+	calls    sync.Pool               // *call
+}
+
+var _ weir.Decider = (*Engine)(nil)
 
 // NewEngine makes an Engine and tells the store which limits to expect.
-func NewEngine(c EngineConfig) (*Engine, error) { return nil, nil }
+func NewEngine(c EngineConfig) (*Engine, error) {
+	switch {
+	case c.Store == nil:
+		return nil, weir.Invalid("Store", "nil", "an engine needs one", "make one with memstore.New")
+	case c.Policy == nil:
+		return nil, weir.Invalid("Policy", "nil", "an engine needs one", "make one with Load or Compile, and check the error")
+	}
+	e := &Engine{store: c.Store, keyer: c.Store.Keyer(), observe: c.Observe, now: c.Now}
+	if e.now == nil {
+		e.now = wallClock
+	}
+	if e.observe == nil {
+		e.observe = func(context.Context, *Finding) {}
+	}
+	e.calls.New = func() any { return new(call) }
+	e.SetSwitch(On)
+	return e, e.Swap(c.Policy)
+}
 
 // Policy is the one that decides now.
-func (e *Engine) Policy() *Policy { return nil }
+func (e *Engine) Policy() *Policy { return e.current.Load() }
 
 // Swap puts another policy in place, for all requests that begin from now on.
-// On an error, which is the store's (it has no room for so many limits), the
-// old one stays.
-func (e *Engine) Swap(p *Policy) error { return nil }
+// What callers have used under limits of the same names stays. On an error,
+// which is the store's (it has no room for so many limits), the old policy
+// stays.
+func (e *Engine) Swap(p *Policy) error {
+	if p == nil {
+		return weir.Invalid("Policy", "nil", "an engine needs one", "check the error of Load or Compile")
+	}
+	e.swapping.Lock()
+	defer e.swapping.Unlock()
+	if err := weir.ExpectOnly(e.store, p.reserved(), p.Limits()...); err != nil {
+		return err
+	}
+	e.current.Store(p)
+	return nil
+}
 
 // SetSwitch turns the switch that wins over the policy's own Enforce where it is
-// weaker: On leaves it to the policy.
-func (e *Engine) SetSwitch(to Enforce) {}
+// weaker: On leaves it to the policy. What is no position counts as On.
+func (e *Engine) SetSwitch(to Enforce) { e.position.Store(&to) }
 
 // Enforce is what holds now: the weaker of the policy's and the switch.
-func (e *Engine) Enforce() Enforce { return "" }
+func (e *Engine) Enforce() Enforce { return weakest(e.Policy().enforce, *e.position.Load()) }
 
-// Decide is weir.Decider's: the way of a request in package docs.
-func (e *Engine) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {}
+// weakest is the weaker of two positions of the switch.
+func weakest(a, b Enforce) Enforce {
+	switch {
+	case a == Off || b == Off:
+		return Off
+	case a == Shadow || b == Shadow:
+		return Shadow
+	}
+	return On
+}
 
-// GiveBack is weir.Decider's.
-func (e *Engine) GiveBack(ctx context.Context, o *weir.Outcome) error { return nil }
+// Decide is [weir.Decider].Decide: the way of a request is in decide.go.
+func (e *Engine) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
+	c, _ := e.calls.Get().(*call)
+	defer e.release(c)
+	c.begin(e, r, o)
+	c.decide(ctx)
+	e.observe(ctx, &c.found)
+}
 
-// Explain says how the request would be decided now, and why, by the same code.
-// Nothing is charged.
-func (e *Engine) Explain(ctx context.Context, r *weir.Request) *Explanation { return nil }
+func (e *Engine) release(c *call) {
+	c.end()
+	e.calls.Put(c)
+}
+
+// GiveBack is [weir.Decider].GiveBack.
+func (e *Engine) GiveBack(ctx context.Context, o *weir.Outcome) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newPanicError("store", v, weir.ErrUnknown)
+		}
+	}()
+	return weir.GiveBack(ctx, e.store, o)
+}
+
+// PanicError is the Err of an outcome where something panicked that decides. The
+// request was answered as the rule's choice for faults says.
+type PanicError struct {
+	In    string // whose code it was: "rule create-job", "store"
+	Value any    // what it panicked with; may hold a caller's text
+	Stack []byte // where, as debug.Stack prints it
+
+	charged error
+}
+
+// newPanicError is called while the panicking functions are still on the stack.
+func newPanicError(in string, value any, charged error) error {
+	return &PanicError{In: in, Value: value, Stack: debug.Stack(), charged: charged}
+}
+
+// Error names where, and never the value.
+func (e *PanicError) Error() string { return "policy: panic in " + e.In }
+
+// Unwrap gives weir.ErrUnknown for a store, which may have charged first, and
+// weir.ErrNotApplied for a rule.
+func (e *PanicError) Unwrap() error { return e.charged }

@@ -45,14 +45,15 @@ type Finding struct {
 
 // Applied is one rule's part in a decision.
 type Applied struct {
-	Rule    *RuleInfo
-	Plan    string   // "" without one
-	Kinds   string   // of its key, as in `jwt:sub`; `ip` where a part was missing. Safe to log
-	Key     weir.Key // what was counted under: a hash of which a part may be logged
-	Missing string   // the kind of the part that was missing, "" for none
-	Shadow  bool     // it could not refuse: its own shadow, or the switch's
-	Take    int      // its first take in the outcome
-	Takes   int      // how many there are; 0 where it has no limit for the request, or does not apply
+	Rule    *RuleInfo  // which
+	Plan    string     // the caller's, "" without one
+	Kinds   string     // of its key, as in `jwt:sub`; `ip` where a part was missing. Safe to log
+	Key     weir.Key   // what was counted under: a hash of which a part may be logged (KeyHash)
+	Missing string     // the kind of the part that was missing, "" for none
+	Shadow  bool       // it could not refuse: its own shadow, or the switch's
+	Cause   weir.Cause // ByDeny, ByMissing, ByRequest or ByFault where the rule refuses without its limits, or would but for its shadow; else ByLimits
+	Take    int        // its first take in the outcome
+	Takes   int        // how many there are; 0 where it has no limit for the request, or does not apply
 }
 
 // RuleInfo is what is known of a compiled rule. It is immutable.

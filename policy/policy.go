@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"os"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
 	"github.com/weirhq/weir/policy/internal/match"
@@ -16,6 +18,11 @@ type Policy struct {
 	path     match.Options
 	resolver *clientip.Resolver
 	tokens   *token.Verifier // nil without jwt
+
+	tokenFrom      part     // where the token is
+	trustedHeaders []string // canonical; only trusted proxies may send them
+	bearers        map[*Listener]bearer
+
 	enforce  Enforce
 	warnings Diagnostics
 	files    []string
@@ -24,7 +31,10 @@ type Policy struct {
 
 // Compile checks c whole and makes a Policy of it. The error is [Diagnostics]
 // with every mistake; what is only worth a warning is in [Policy.Warnings].
-func Compile(c Config) (*Policy, error) { return nil, nil }
+func Compile(c Config) (*Policy, error) {
+	p, found := compile(c, inputs{readFile: os.ReadFile, getenv: os.Getenv})
+	return p, found.Err()
+}
 
 // Config is what the policy was made of. It is shared: do not change it.
 func (p *Policy) Config() *Config { return &p.config }
@@ -45,7 +55,34 @@ func (p *Policy) Digest() string { return p.digest }
 func (p *Policy) Resolver() *clientip.Resolver { return p.resolver }
 
 // Rules are the policy's rules, in the order of the file.
-func (p *Policy) Rules() []*RuleInfo { return nil }
+func (p *Policy) Rules() []*RuleInfo {
+	list := make([]*RuleInfo, len(p.rules))
+	for i, r := range p.rules {
+		list[i] = &r.RuleInfo
+	}
+	return list
+}
 
 // Limits are all versions of all limits, with those of plans.
-func (p *Policy) Limits() []*weir.Limit { return nil }
+func (p *Policy) Limits() []*weir.Limit {
+	var list []*weir.Limit
+	for _, r := range p.rules {
+		list = append(list, r.Limits...)
+	}
+	return list
+}
+
+// TrustedHeaders are the headers that trusted proxies may send and nobody else,
+// in canonical form; a proxy drops them from other peers.
+func (p *Policy) TrustedHeaders() []string { return p.trustedHeaders }
+
+// reserved is how many keys are kept room for, by rule.
+func (p *Policy) reserved() map[string]int {
+	keys := map[string]int{}
+	for _, r := range p.rules {
+		if r.config.MaxKeys > 0 {
+			keys[r.Name] = r.config.MaxKeys
+		}
+	}
+	return keys
+}

@@ -1,7 +1,52 @@
 package policy
 
+import (
+	"net/netip"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/policy/internal/match"
+)
+
 // rule is a compiled Rule.
-type rule struct{}
+type rule struct {
+	RuleInfo
+	config   *Rule
+	field    string           // where it stands: rules[2]
+	patterns []*match.Pattern // one of which fits; none: every request
+	conditions
+	key        []part
+	kinds      string // of the key, joined
+	missing    Missing
+	plan       *plan // nil: everybody has fallback
+	fallback   *quota
+	cost       int64
+	needsToken bool // key or plan comes from a token, which must be verified first
+	refusal    *weir.Refusal
+	onFault    weir.Mode // what a failing store, or a failure of the rule's own code, means
+}
+
+// quota is what one plan, or everybody, has under a rule.
+type quota struct {
+	plan            string // "" where the rule has none
+	limits          []*weir.Limit
+	unlimited, deny bool
+}
 
 // exemption is a compiled Exempt.
-type exemption struct{}
+type exemption struct {
+	index    int
+	patterns []*match.Pattern
+	conditions
+}
+
+// conditions are what a request must hold beside a pattern. None holds always.
+type conditions struct {
+	networks []netip.Prefix
+	headers  []headerCondition
+}
+
+// headerCondition is a header that must be there.
+type headerCondition struct {
+	name   string   // canonical
+	values []string // one of which it must hold, once; none: any
+}

@@ -2,4 +2,59 @@
 // that checks and explains limits.
 package main
 
-func main() {}
+import (
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"time"
+)
+
+func main() { os.Exit(run(os.Args[1:], processEnv())) }
+
+// processEnv is what this process has.
+func processEnv() *Env {
+	return &Env{
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Environ:    os.Environ(),
+		ReadFile:   os.ReadFile,
+		Exists:     exists,
+		Now:        time.Now,
+		Every:      every,
+		IsTerminal: isTerminal,
+		Signals:    signals,
+		BuildInfo:  debug.ReadBuildInfo,
+	}
+}
+
+// exists reports whether there is something at the path, readable or not: what
+// cannot be read is told as that, not passed over.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil || !os.IsNotExist(err)
+}
+
+// every ticks until it is stopped.
+func every(d time.Duration) (ticks <-chan time.Time, stop func()) {
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
+// signals receives those signals until it is stopped. There is room for a second
+// one while the first is acted on.
+func signals(list ...os.Signal) (got <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, list...)
+	return c, func() { signal.Stop(c) }
+}
+
+// isTerminal reports whether a stream is a terminal, or a device that is as good.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -31,7 +31,8 @@ var rooms = []room{
 	{path: "accesslog", floor: 0},
 	{path: "internal/table", floor: 0},
 	{path: "internal/house", floor: 0},
-	{path: ".", floor: 1, house: []string{"algorithm"}},
+	{path: "internal/suggest", floor: 0},
+	{path: ".", floor: 1, house: []string{"algorithm", "internal/suggest"}},
 	{path: "memstore", floor: 2, house: []string{".", "algorithm", "internal/table"}},
 	{path: "header", floor: 2, house: []string{"."}},
 	{path: "tier", floor: 3, house: []string{".", "internal/table"}},
@@ -57,7 +58,7 @@ var rooms = []room{
 		"github.com/MicahParks/keyfunc/v3",
 		"github.com/golang-jwt/jwt/v5",
 	}},
-	{path: "policy", floor: 4, house: []string{".", "clientip", "policy/internal/match", "policy/internal/token"}, modules: []string{
+	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
 		"cel.dev/cel-go",
 		"go.yaml.in/yaml/v4",
 	}},

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Env is everything that a run of the tool has from outside, so that a whole run
+// is a function call.
+type Env struct {
+	Stdin  io.Reader // what the file `-` holds
+	Stdout io.Writer // results
+	Stderr io.Writer // everything else
+
+	// Environ is the environment, as os.Environ gives it.
+	Environ []string
+
+	// ReadFile is os.ReadFile.
+	ReadFile func(name string) ([]byte, error)
+
+	// Exists reports whether there is something at a path.
+	Exists func(name string) bool
+
+	// Now is the wall clock.
+	Now func() time.Time
+
+	// Every ticks until it is stopped.
+	Every func(time.Duration) (ticks <-chan time.Time, stop func())
+
+	// IsTerminal reports whether a stream is a terminal.
+	IsTerminal func(stream any) bool
+
+	// Signals receives the signals of a list until it is stopped.
+	Signals func(list ...os.Signal) (got <-chan os.Signal, stop func())
+
+	// BuildInfo is debug.ReadBuildInfo.
+	BuildInfo func() (*debug.BuildInfo, bool)
+}
+
+// Getenv is the value of a variable, "" where it is not set. Of two of a name the
+// last counts, as it does for a process that is started with them.
+func (e *Env) Getenv(name string) string {
+	for _, v := range slices.Backward(e.Environ) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// color reports whether a stream may be coloured: a terminal, and nobody asked
+// for it to be left plain.
+func (e *Env) color(stream any) bool {
+	return e.IsTerminal(stream) && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
+}

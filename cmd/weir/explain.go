@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
+)
+
+// explainFlags are those of `weir explain`.
+type explainFlags struct {
+	server, token  string
+	ip, peer, host string
+	headers        []string
+	cost           int64
+	json           bool
+}
+
+// explainJSON is what `weir explain --json` prints, and /v1/explain answers.
+type explainJSON struct {
+	*policy.Explanation
+	Status  int                 `json:"status,omitempty"`  // of a refusal
+	Headers map[string][]string `json:"headers,omitempty"` // the fields about limits that the answer has
+}
+
+// stranger is an address of documentation (RFC 5737), for requests of nobody in
+// particular.
+const stranger = "192.0.2.1"
+
+const explainLong = `Say which rules a request meets, and why: the caller's address and how it was
+found, each rule's key, plan and limits, and what the caller would be answered.
+Nothing is charged.
+
+  weir explain weir.yaml 'POST /api/v1/jobs' --ip 203.0.113.7
+  weir explain weir.yaml 'GET https://api.example/search?q=x' --header 'X-Api-Key: k'
+  weir explain --server http://127.0.0.1:8080 'POST /api/v1/jobs' --ip 203.0.113.7
+
+With FILE the balances are those of a caller who has used nothing; with --server
+a daemon is asked, and they are what is left now.
+
+--ip is the caller's address as it is known for sure. --peer is the connection's,
+from which the caller's is found by the header that trusted proxies send.`
+
+func newExplainCmd(env *Env) *cobra.Command {
+	var flags explainFlags
+	cmd := &cobra.Command{
+		Use:               "explain [FILE] 'METHOD PATH'",
+		Short:             "Say which rules a request meets, and why",
+		Long:              explainLong,
+		Args:              atMost(2),
+		ValidArgsFunction: completeRequest(env),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := env.interruptible(cmd.Context())
+			defer stop()
+			return explain(ctx, env, args, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.ip, "ip", "", "the caller's address, known for sure (default "+stranger+" without --peer)")
+	f.StringVar(&flags.peer, "peer", "", "the connection's address, ADDRESS or ADDRESS:PORT")
+	f.StringArrayVarP(&flags.headers, "header", "H", nil, "a header field, 'Name: value'; may be repeated")
+	f.StringVar(&flags.host, "host", "", "the Host of the request")
+	f.Int64Var(&flags.cost, "cost", 0, "the cost, instead of what rules say")
+	f.StringVar(&flags.server, "server", "", "URL of a daemon's http listener, or unix:PATH: explain with live balances")
+	f.StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	return cmd
+}
+
+func explain(ctx context.Context, env *Env, args []string, flags explainFlags) error {
+	if len(args) == 0 {
+		return usagef("a request is missing, such as 'POST /api/v1/jobs'")
+	}
+	file, line := args[:len(args)-1], args[len(args)-1]
+	request, err := flags.request(line)
+	if err != nil {
+		return err
+	}
+	var found explainJSON
+	switch {
+	case flags.server == "":
+		found, err = explainFile(ctx, env, file, request)
+	case len(file) > 0:
+		err = usagef("%s and --server: name one of them", file[0])
+	default:
+		found, err = explainServer(ctx, env, flags, request)
+	}
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		return printJSON(env.Stdout, found)
+	}
+	return found.print(env.Stdout)
+}
+
+// explainFile explains by a file, on a store in which nobody has used anything.
+func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) (found explainJSON, err error) {
+	source, err := env.source(file)
+	if err != nil {
+		return found, err
+	}
+	p, wrong := policy.Load(source)
+	if p == nil {
+		return found, env.invalid(wrong)
+	}
+	store, err := memstore.New(memstore.Config{Now: func() weir.Micros { return weir.Micros(env.Now().UnixMicro()) }})
+	if err != nil {
+		return found, err
+	}
+	defer func() { _ = store.Close() }() // memory has nothing to lose
+	engine, err := policy.NewEngine(policy.EngineConfig{Policy: p, Store: store, Now: env.Now})
+	if err != nil {
+		return found, err
+	}
+	writer, err := header.New(daemon.HeaderConfig(p.Config().Headers))
+	if err != nil {
+		return found, err
+	}
+	found.Explanation = engine.Explain(ctx, r)
+	fields := http.Header{}
+	writer.Write(fields, found.Outcome)
+	found.Status, found.Headers = header.Status(found.Outcome), fields
+	return found, nil
+}
+
+// checkRequest is what /v1/explain is asked: a request as /v1/check has it.
+type checkRequest struct {
+	Method  string              `json:"method"`
+	Host    string              `json:"host,omitempty"`
+	Path    string              `json:"path"`
+	Headers map[string][]string `json:"headers,omitempty"`
+	IP      string              `json:"ip,omitempty"`
+	Peer    string              `json:"peer,omitempty"`
+	Cost    int64               `json:"cost,omitempty"`
+}
+
+func explainServer(ctx context.Context, env *Env, flags explainFlags, r *weir.Request) (found explainJSON, err error) {
+	c, err := newClient(env, flags.server, flags.token)
+	if err != nil {
+		return found, err
+	}
+	path := r.Path
+	if r.Query != "" {
+		path += "?" + r.Query
+	}
+	ask := checkRequest{Method: r.Method, Host: r.Host, Path: path, Headers: r.Header, IP: flags.ip, Peer: flags.peer, Cost: r.Cost}
+	if ask.IP == "" && ask.Peer == "" {
+		ask.IP = stranger
+	}
+	found.Explanation = &policy.Explanation{}
+	return found, c.post(ctx, "/v1/explain", ask, &found)
+}
+
+// request reads the line and the flags.
+func (f *explainFlags) request(line string) (*weir.Request, error) {
+	method, target, ok := strings.Cut(strings.TrimSpace(line), " ")
+	target = strings.TrimSpace(target)
+	if !ok || target == "" || strings.ContainsAny(target, " \t") {
+		return nil, usagef("request %q: write the method and the path, such as 'POST /api/v1/jobs'", line)
+	}
+	r := &weir.Request{Method: method, Host: f.host, Header: map[string][]string{}, Cost: f.cost}
+	if err := split(r, target); err != nil {
+		return nil, err
+	}
+	if f.cost < 0 {
+		return nil, usagef("--cost %d: it is 1 or more, or left to the rules", f.cost)
+	}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t\r\n") {
+			return nil, usagef("--header %q: write it 'Name: value'", h)
+		}
+		http.Header(r.Header).Add(name, strings.TrimSpace(value))
+	}
+	return r, f.address(r)
+}
+
+// split takes a target apart: a path with or without a query, or a whole URL.
+// Nothing of it is decoded.
+func split(r *weir.Request, target string) error {
+	path, query, _ := strings.Cut(target, "?")
+	if !strings.HasPrefix(path, "/") {
+		u, err := url.Parse(target)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return usagef("request %q: a path begins with a slash, a URL with http:// or https://", target)
+		}
+		_, path, _ = strings.Cut(path, u.Host)
+		if path == "" {
+			path = "/"
+		}
+		if r.Host == "" {
+			r.Host = u.Host
+		}
+	}
+	r.Path, r.Query = path, query
+	return nil
+}
+
+// address reads --ip and --peer.
+func (f *explainFlags) address(r *weir.Request) error {
+	if f.ip == "" && f.peer == "" {
+		r.Addr = netip.MustParseAddr(stranger)
+		return nil
+	}
+	if f.ip != "" {
+		addr, err := netip.ParseAddr(f.ip)
+		if err != nil {
+			return usagef("--ip %s: it is no address, such as 203.0.113.7 or 2001:db8::1", f.ip)
+		}
+		r.Addr = addr
+	}
+	if f.peer == "" {
+		return nil
+	}
+	if addr, err := netip.ParseAddr(f.peer); err == nil {
+		r.RemoteAddr = netip.AddrPortFrom(addr, 0).String()
+		return nil
+	}
+	if _, err := netip.ParseAddrPort(f.peer); err != nil {
+		return usagef("--peer %s: it is no address, such as 203.0.113.7 or [2001:db8::1]:443", f.peer)
+	}
+	r.RemoteAddr = f.peer
+	return nil
+}
+
+// completeRequest completes the file, and behind it the patterns of its rules.
+func completeRequest(env *Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return completeFile(cmd, args, typed)
+		}
+		p, _ := policy.Load(policy.Source{Name: args[0], ReadFile: env.readFile, Environ: env.Environ})
+		if p == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var list []string
+		for _, rule := range p.Config().Rules {
+			list = append(list, rule.Match...)
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}

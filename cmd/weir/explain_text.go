@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/policy"
+)
+
+// print tells people what was found, from the request to the answer.
+func (e *explainJSON) print(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s%s\n", e.Method, e.Host, e.Path)
+	if e.Ambiguity != "" {
+		line(&b, "path", "ambiguous: "+e.Ambiguity)
+	}
+	line(&b, "address", e.address())
+	if e.Token != "" {
+		line(&b, "token", e.Token)
+	}
+	if e.Enforce != policy.On && e.Enforce != "" {
+		line(&b, "enforce", string(e.Enforce))
+	}
+	if e.Exempt != nil {
+		line(&b, "exempt", fmt.Sprintf("by exempt[%d]", *e.Exempt))
+	}
+	for i := range e.Rules {
+		printRule(&b, &e.Rules[i])
+	}
+	fmt.Fprintf(&b, "\n%s\n", e.verdict())
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		for _, value := range e.Headers[name] {
+			fmt.Fprintf(&b, "  %s: %s\n", name, value)
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// line prints a name and what there is to say.
+func line(w io.Writer, name, text string) { fmt.Fprintf(w, "  %-9s %s\n", name, text) }
+
+// address says whose request it is, and how that was found.
+func (e *explainJSON) address() string {
+	text := e.Address
+	if text == "" {
+		text = "none"
+	}
+	text += ", from " + e.AddressFrom
+	if e.AddressFrom == "given" {
+		text = strings.TrimSuffix(text, ", from given") + ", as given"
+	}
+	if e.AddressReason != "" {
+		text += " (" + e.AddressReason + ")"
+	}
+	if !e.Sure {
+		text += "; not sure, so no exemption and no network fits"
+	}
+	return text
+}
+
+func printRule(w io.Writer, r *policy.RuleExplanation) {
+	matched := "applies"
+	if !r.Matched {
+		matched = "does not apply"
+	}
+	if r.Shadow {
+		matched += ", in shadow"
+	}
+	if r.Why != "" {
+		matched += ": " + r.Why
+	}
+	fmt.Fprintf(w, "\n%s %s\n", r.Rule, matched)
+	if len(r.Key) > 0 {
+		line(w, "key", strings.TrimSpace(strings.Join(r.Key, " + ")+hash(r.KeyHash)))
+	}
+	if r.Missing != "" {
+		line(w, "missing", r.Missing)
+	}
+	if r.Plan != "" || r.PlanWhy != "" {
+		line(w, "plan", strings.TrimSpace(r.Plan+parenthesis(r.PlanWhy)))
+	}
+	for i := range r.Limits {
+		line(w, "limit", limitText(&r.Limits[i]))
+	}
+}
+
+func hash(h string) string {
+	if h == "" {
+		return ""
+	}
+	return ", hash " + h
+}
+
+func parenthesis(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// limitText is a limit with its verdict.
+func limitText(l *policy.LimitExplanation) string {
+	text := fmt.Sprintf("%s (%s), cost %d: ", l.Text, l.Limit, l.Cost)
+	switch {
+	case l.Never:
+		text += fmt.Sprintf("never fits, the capacity is %d", l.Capacity)
+	case !l.Allowed:
+		text += fmt.Sprintf("refuses, %d of %d left, fits in %s", l.Remaining, l.Capacity, milliseconds(l.RetryAfterMS))
+	default:
+		text += fmt.Sprintf("fits, %d of %d left", l.Remaining, l.Capacity)
+	}
+	if l.Mode != "" && l.Mode != "exact" {
+		text += ", mode " + l.Mode
+	}
+	return text
+}
+
+// verdict is what the caller gets.
+func (e *explainJSON) verdict() string {
+	by := ""
+	if e.Binding != "" {
+		by = " by " + e.Binding
+	}
+	if e.Allowed {
+		return "allowed" + by + parenthesis(e.Reason)
+	}
+	text := "refused" + by + parenthesis(e.Reason)
+	if e.Status != 0 {
+		text += fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status))
+	}
+	return text
+}

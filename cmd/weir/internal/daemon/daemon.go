@@ -1,0 +1,219 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/metrics"
+	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+	"github.com/weirhq/weir/cmd/weir/internal/reload"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
+)
+
+// daemon is what runs. All of it but the surfaces belongs to the goroutine of
+// [Run].
+type daemon struct {
+	config  Config
+	watcher *reload.Watcher
+	turned  *reload.Switch // nil without a switch file
+	store   *memstore.Store
+	metrics *metrics.Metrics
+	engine  *policy.Engine
+	decider weir.Decider // the engine, timed
+
+	proxy     *proxy.Proxy // nil without a listener for it
+	surfaces  surfaces
+	state     state
+	endpoints []*endpoint
+	failed    chan error // what ended a listener that nobody had closed
+}
+
+// Run starts a daemon and returns when it has ended: nil after it was drained,
+// [policy.Diagnostics] where the rules cannot be used, [ErrCut] after a second
+// signal. The context's end is like a signal.
+func Run(ctx context.Context, c Config) error {
+	d := &daemon{config: c}
+	defer d.close()
+	if err := d.build(); err != nil {
+		return err
+	}
+	if err := d.bind(ctx); err != nil {
+		return err
+	}
+	d.serve()
+	err := d.watch(ctx)
+	return errors.Join(err, d.drain())
+}
+
+// build makes everything but listeners, from the store upwards.
+func (d *daemon) build() error {
+	d.watcher = reload.New(reload.Config{
+		Source: d.config.Source,
+		Apply:  d.apply,
+		Report: d.reloaded,
+		Log:    d.config.Log,
+		Now:    d.config.Now,
+	})
+	p, found := d.watcher.Load()
+	if p == nil {
+		return found
+	}
+	var err error
+	if d.store, err = newStore(p.Config().Memory); err != nil {
+		return err
+	}
+	if err := d.buildEngine(p); err != nil {
+		return err
+	}
+	if err := d.buildSurfaces(p); err != nil {
+		return err
+	}
+	if d.config.SwitchFile != "" {
+		d.turned = reload.NewSwitch(reload.SwitchConfig{
+			File: d.config.SwitchFile, ReadFile: d.config.Source.ReadFile, Set: d.engine.SetSwitch, Log: d.config.Log,
+		})
+		d.turned.Check(context.Background())
+	}
+	return nil
+}
+
+func newStore(m policy.Memory) (*memstore.Store, error) {
+	c := memstore.Config{MaxKeys: m.MaxKeys}
+	switch m.OnFull {
+	case policy.OnFullRefuse:
+		c.OnFull = memstore.Refuse
+	case policy.OnFullAdmit:
+		c.OnFull = memstore.Admit
+	default:
+		c.OnFull = memstore.Overflow
+	}
+	return memstore.New(c)
+}
+
+func (d *daemon) buildEngine(p *policy.Policy) error {
+	var err error
+	d.metrics, err = metrics.New(metrics.Config{
+		Now:      d.config.Now,
+		Stats:    d.store.Stats,
+		Enforce:  func() policy.Enforce { return d.engine.Enforce() },
+		Version:  d.config.Version,
+		Revision: d.config.Revision,
+		Runtime:  true,
+	})
+	if err != nil {
+		return err
+	}
+	d.engine, err = policy.NewEngine(policy.EngineConfig{
+		Policy:  p,
+		Store:   d.metrics.Store(d.store),
+		Observe: d.metrics.Observe,
+		Now:     d.config.Now,
+	})
+	if err != nil {
+		return err
+	}
+	d.decider = d.metrics.Timed(d.engine)
+	d.metrics.Loaded(p)
+	return nil
+}
+
+// apply puts a policy in place: what can fail comes first.
+func (d *daemon) apply(p *policy.Policy) error {
+	made, err := d.surfaces.prepare(p)
+	if err != nil {
+		return err
+	}
+	if err := d.engine.Swap(p); err != nil {
+		return err
+	}
+	d.surfaces.use(made)
+	for _, e := range d.endpoints {
+		e.listener.SetExempt(p.Config().ClientIP.TrustedProxies)
+	}
+	return nil
+}
+
+// reloaded tells how an attempt to load the rules ended.
+func (d *daemon) reloaded(r reload.Result) {
+	d.state.reloaded(r)
+	if r.OK {
+		d.metrics.Loaded(r.Policy)
+	} else {
+		d.metrics.LoadFailed()
+	}
+}
+
+// watch acts on signals and on what files say, until it is time to end. The
+// error is of a listener that failed.
+func (d *daemon) watch(ctx context.Context) error {
+	ticks, stop := d.config.Every(look)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-d.failed:
+			return err
+		case s := <-d.config.Signals:
+			if s != syscall.SIGHUP {
+				d.config.Log.InfoContext(ctx, "ending", "signal", s.String())
+				return nil
+			}
+			d.watcher.Reload(ctx, "SIGHUP")
+		case <-ticks:
+			d.look(ctx)
+		}
+	}
+}
+
+func (d *daemon) look(ctx context.Context) {
+	if d.turned != nil {
+		d.turned.Check(ctx)
+	}
+	if d.config.Watch {
+		d.watcher.Check(ctx)
+	}
+}
+
+// close ends what drain has not: everything, where the start failed.
+func (d *daemon) close() {
+	for _, e := range d.endpoints {
+		e.listener.Close()
+	}
+	if d.proxy != nil {
+		d.proxy.Close()
+	}
+	if d.store != nil {
+		_ = d.store.Close() // memory has nothing to lose
+	}
+}
+
+// logStart tells what is served.
+func (d *daemon) logStart(ctx context.Context) {
+	p := d.engine.Policy()
+	d.config.Log.InfoContext(ctx, "weir serves",
+		"file", d.config.Source.Name, "digest", p.Digest(), "rules", len(p.Rules()), "limits", len(p.Limits()),
+		"enforce", string(d.engine.Enforce()), "version", d.config.Version)
+	if len(p.Rules()) == 0 {
+		d.config.Log.WarnContext(ctx, "there are no rules: everything passes")
+	}
+	d.config.welcome(p, d.endpoints)
+}
+
+// unusable is an error about a listener, with the field and the remedy.
+func unusable(name, address string, err error) error {
+	remedy := "write another address, or find out what keeps weir from it"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		remedy = "end what listens there already, or write another address"
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		remedy = "write a port above 1023, or give the process the right to it"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		remedy = "write an address that this machine has"
+	}
+	return fmt.Errorf("listen.%s: cannot listen on %s: %w; %s", name, address, err, remedy)
+}

@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/cmd/weir/internal/reload"
+	"github.com/weirhq/weir/policy"
+)
+
+// endpoint is a listener with what answers there.
+type endpoint struct {
+	name     string // as the rules file has it: proxy, http or ops
+	config   policy.Listener
+	listener *listen.Listener
+	server   *listen.Server
+	done     chan struct{} // closed when the server has ended
+}
+
+// url is where the endpoint is found from this machine.
+func (e *endpoint) url() string {
+	scheme := "http"
+	if e.config.TLS != nil {
+		scheme = "https"
+	}
+	tcp, ok := e.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return e.config.Address
+	}
+	host := tcp.IP.String()
+	if tcp.IP.IsUnspecified() {
+		host = "localhost"
+	}
+	_, port, _ := net.SplitHostPort(tcp.String())
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// bind opens every listener, and serves none yet.
+func (d *daemon) bind(ctx context.Context) error {
+	p := d.engine.Policy()
+	var certificates []*reload.Certificate
+	for _, f := range d.faces(p) {
+		c := listen.Config{
+			Address:       f.config.Address,
+			MaxConns:      f.config.MaxConns,
+			MaxConnsPerIP: f.config.MaxConnsPerIP,
+			Exempt:        p.Config().ClientIP.TrustedProxies,
+			Streams:       f.streams,
+			Logger:        d.config.Log.With("listener", f.name),
+		}
+		if f.config.TLS != nil {
+			certificate, err := reload.NewCertificate("listen."+f.name, d.rooted(*f.config.TLS), d.config.Source.ReadFile)
+			if err != nil {
+				return err
+			}
+			certificates = append(certificates, certificate)
+			c.TLS = certificate.TLS()
+		}
+		if err := d.open(ctx, f, c); err != nil {
+			return err
+		}
+	}
+	d.watcher.Watch(certificates)
+	return nil
+}
+
+// face is a surface that is to be served.
+type face struct {
+	name    string
+	config  *policy.Listener
+	handler http.Handler
+	streams bool // it sets deadlines itself
+}
+
+// open binds one listener. Those that were opened before are closed by the
+// daemon's end.
+func (d *daemon) open(ctx context.Context, f face, c listen.Config) error {
+	l, err := listen.Open(ctx, c)
+	if err != nil {
+		return unusable(f.name, f.config.Address, err)
+	}
+	d.metrics.Listener(f.name, l.Counts)
+	d.endpoints = append(d.endpoints, &endpoint{
+		name: f.name, config: *f.config, listener: l, server: l.Server(f.handler), done: make(chan struct{}),
+	})
+	return nil
+}
+
+// rooted gives file names as they are opened: relative to the rules file, as
+// everything that it names.
+func (d *daemon) rooted(names policy.TLS) policy.TLS {
+	for _, name := range []*string{&names.Cert, &names.Key, &names.ClientCA} {
+		if *name != "" && !filepath.IsAbs(*name) && d.config.Source.Name != "-" {
+			*name = filepath.Join(filepath.Dir(d.config.Source.Name), *name)
+		}
+	}
+	return names
+}
+
+// serve begins to answer, everywhere at once, and says so when it is so.
+func (d *daemon) serve() {
+	d.failed = make(chan error, len(d.endpoints))
+	for _, e := range d.endpoints {
+		go func() {
+			defer close(e.done)
+			if err := e.server.Serve(); err != nil {
+				d.failed <- unusable(e.name, e.config.Address, err)
+			}
+		}()
+	}
+	ctx := context.Background()
+	for _, e := range d.endpoints {
+		d.config.Log.InfoContext(ctx, "listening", "listener", e.name, "address", e.listener.Addr().String(), "tls", e.config.TLS != nil)
+	}
+	d.state.ready.Store(true)
+	d.logStart(ctx)
+}
+

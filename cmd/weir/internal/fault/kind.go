@@ -1,0 +1,59 @@
+package fault
+
+import (
+	"errors"
+
+	"github.com/weirhq/weir"
+)
+
+// Kind is what kind of failure an error is.
+type Kind uint8
+
+// The kinds. Where an error is of several, the first of them here is meant.
+const (
+	None        Kind = iota // no failure: nil
+	Stale                   // a calendar's edges were stale: the question is asked again
+	Invalid                 // the call can never be right
+	Unsupported             // not in this version, or not by this store
+	State                   // one key's state cannot be read
+	Closed                  // the store has been closed
+	NotApplied              // nothing was charged
+	Unknown                 // it may have been charged, once
+	Other                   // nothing of these, such as a panic
+)
+
+// Kinds is how many there are.
+const Kinds = int(Other) + 1
+
+// String is the word that metrics and logs use: none, stale, …
+func (k Kind) String() string {
+	names := [Kinds]string{"none", "stale", "invalid", "unsupported", "state", "closed", "not_applied", "unknown", "other"}
+	if int(k) >= len(names) {
+		return "other"
+	}
+	return names[k]
+}
+
+// Of is the kind of err.
+func Of(err error) Kind {
+	var state *weir.StateError
+	switch {
+	case err == nil:
+		return None
+	case errors.Is(err, weir.ErrStale):
+		return Stale
+	case errors.Is(err, weir.ErrInvalid):
+		return Invalid
+	case errors.Is(err, weir.ErrUnsupported):
+		return Unsupported
+	case errors.As(err, &state):
+		return State
+	case errors.Is(err, weir.ErrClosed):
+		return Closed
+	case errors.Is(err, weir.ErrNotApplied):
+		return NotApplied
+	case errors.Is(err, weir.ErrUnknown):
+		return Unknown
+	}
+	return Other
+}

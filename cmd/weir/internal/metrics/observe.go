@@ -1,0 +1,98 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/clientip"
+	"github.com/weirhq/weir/policy"
+)
+
+// Observe counts a decision: it is what policy.EngineConfig.Observe wants. It
+// takes no lock and allocates nothing.
+func (m *Metrics) Observe(_ context.Context, f *policy.Finding) {
+	switch f.Reason {
+	case policy.ReasonUnmatched:
+		m.unmatched.Add(1)
+	case policy.ReasonExempt:
+		m.exempt.Add(1)
+	default:
+	}
+	m.fallback(&f.Caller)
+	t := m.table.Load()
+	for i := range f.Applied {
+		m.apply(t, f, &f.Applied[i])
+	}
+	if o, ok := withoutTake(f.Reason); ok {
+		t.countRule(o, f)
+	}
+}
+
+// fallback counts an address that is not the caller's for sure. A decision that
+// looked for none has none to count.
+func (m *Metrics) fallback(a *clientip.Answer) {
+	switch {
+	case a.Sure:
+	case a.Reason != clientip.None:
+		m.fallbacks[min(int(a.Reason), reasons-1)].Add(1)
+	case a.Addr.IsValid():
+		m.fallbacks[reasons-1].Add(1)
+	}
+}
+
+// apply counts one rule's part: that it matched, and each of its takes.
+func (m *Metrics) apply(t *table, f *policy.Finding, a *policy.Applied) {
+	r := t.rule(a.Rule)
+	if r == nil {
+		return // of a policy that is gone
+	}
+	at := f.Outcome.Stamp.Now
+	if at == 0 { // no store was asked
+		at = weir.Micros(m.config.Now().UnixMicro())
+	}
+	r.matched(at)
+	for i := a.Take; i < a.Take+a.Takes && i < len(f.Outcome.Decisions); i++ {
+		d := &f.Outcome.Decisions[i]
+		o := refused
+		if d.Allowed {
+			o = allowed
+		}
+		r.limit(f.Outcome.Takes[i].Limit).add(o, d.Mode, a.Shadow)
+	}
+}
+
+// withoutTake is the outcome of a decision that no take tells of.
+func withoutTake(r policy.Reason) (outcome, bool) {
+	switch r {
+	case policy.ReasonDeny:
+		return denied, true
+	case policy.ReasonMissing:
+		return missing, true
+	case policy.ReasonRequest:
+		return invalid, true
+	case policy.ReasonFault:
+		return faulted, true
+	default:
+		return 0, false
+	}
+}
+
+// Took counts a take under a limit that the caller brought. They are all counted
+// under one name, take: how many there are is for callers to say.
+func (m *Metrics) Took(o *weir.Outcome) {
+	t := m.table.Load()
+	for i := range o.Decisions {
+		verdict := refused
+		if o.Decisions[i].Allowed {
+			verdict = allowed
+		}
+		t.brought.limits[brought].add(verdict, o.Decisions[i].Mode, false)
+	}
+	switch o.Cause {
+	case weir.ByDeny:
+		t.brought.others.add(denied, weir.Exact, false)
+	case weir.ByFault:
+		t.brought.others.add(faulted, o.Mode(), false)
+	default:
+	}
+}

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+
+	"github.com/weirhq/weir"
+)
+
+// maxLines bounds the field lines of a header: whoever sends more wants them
+// parsed. Browsers send some twenty.
+const maxLines = 256
+
+// A call is one request at work. It is pooled, so that a decision allocates
+// nothing, with a ReverseProxy of its own, so that the hooks know which request
+// they are called for.
+type call struct {
+	proxy    *Proxy
+	reverse  httputil.ReverseProxy
+	settings *Settings
+	in       *http.Request
+	out      answer
+	body     *body // of a request that is sent on with one
+	target   target
+	request  weir.Request
+	outcome  weir.Outcome
+}
+
+func newCall(p *Proxy) *call {
+	c := &call{proxy: p}
+	c.reverse = httputil.ReverseProxy{
+		Rewrite:        c.rewrite,
+		ModifyResponse: c.modify,
+		ErrorHandler:   c.fail,
+		Transport:      p.transport,
+		BufferPool:     buffers{p},
+		ErrorLog:       slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
+	}
+	return c
+}
+
+func (c *call) begin(w http.ResponseWriter, r *http.Request) {
+	c.in, c.settings = r, c.proxy.settings()
+	c.out.begin(w, c.proxy.timeouts.Write)
+}
+
+// end lets go of the request. What net/http does after the handler has its
+// deadlines: the rest of the answer, and of a body that was not wanted.
+func (c *call) end() {
+	if c.body != nil {
+		c.body.detach()
+		if c.in.ProtoMajor == 1 && c.body.progress() != whole {
+			c.out.drainWithin(c.proxy.timeouts.Drain)
+		}
+	}
+	c.out.last(c.in)
+	c.outcome.Reset()
+	c.request = weir.Request{}
+	c.in, c.settings, c.body, c.out, c.target = nil, nil, nil, answer{}, target{}
+	c.proxy.calls.Put(c)
+}
+
+func (c *call) serve() {
+	if !c.accepts() {
+		return
+	}
+	c.decide()
+	switch {
+	case !c.outcome.Allowed:
+		c.refuse()
+	case c.settings.upstream == nil:
+		c.demo()
+	default:
+		c.reverse.ServeHTTP(&c.out, c.in)
+	}
+}
+
+// accepts answers what cannot be decided: a request whose parts a decider and an
+// upstream might read differently, or that asks for another kind of proxy.
+func (c *call) accepts() bool {
+	var ok bool
+	c.target, ok = targetOf(c.in)
+	switch {
+	case lines(c.in.Header) > maxLines:
+		c.problem(http.StatusRequestHeaderFieldsTooLarge, "the header has too many fields")
+	case c.in.Method == http.MethodConnect:
+		c.problem(http.StatusNotImplemented, "tunnels are not served here")
+	case !ok || !c.target.sendable(c.settings):
+		c.problem(http.StatusBadRequest, "the request's target is not a path")
+	case strings.ContainsFunc(strings.Join(c.in.Header["Upgrade"], ""), unprintable):
+		c.problem(http.StatusBadRequest, "the protocol to upgrade to has no such name")
+	default:
+		return true
+	}
+	return false
+}
+
+func unprintable(r rune) bool { return r < ' ' || r > '~' }
+
+// lines is the number of field lines of a header.
+func lines(h http.Header) int {
+	n := 0
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
+}
+
+// decide asks about the request as it came.
+func (c *call) decide() {
+	r := c.in
+	c.request = weir.Request{
+		Method:     r.Method,
+		Host:       r.Host,
+		Path:       c.target.raw,
+		Query:      r.URL.RawQuery,
+		Header:     r.Header,
+		RemoteAddr: r.RemoteAddr,
+	}
+	c.proxy.decider.Decide(r.Context(), &c.request, &c.outcome)
+}
+
+// giveBack refunds what a request was charged that has not reached the upstream.
+// The client's leaving does not prevent it. What the store keeps, time gives
+// back.
+func (c *call) giveBack() {
+	ctx := context.WithoutCancel(c.in.Context())
+	if err := c.proxy.decider.GiveBack(ctx, &c.outcome); err != nil {
+		c.proxy.logger.DebugContext(ctx, "a charge could not be given back", "error", err)
+	}
+}

@@ -1,0 +1,164 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// An answer is a http.ResponseWriter with a deadline around each write. Between
+// two writes there is none: HTTP/2 resets a stream whose deadline passes even
+// when nothing waits to be written.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func (a *answer) begin(w http.ResponseWriter, timeout time.Duration) {
+	a.ResponseWriter, a.control, a.timeout = w, http.NewResponseController(w), timeout
+}
+
+// arm sets the deadline. A writer that knows none, one of a test, needs none.
+func (a *answer) arm() { _ = a.control.SetWriteDeadline(time.Now().Add(a.timeout)) }
+
+func (a *answer) disarm() { _ = a.control.SetWriteDeadline(time.Time{}) }
+
+// Write writes p within the time.
+func (a *answer) Write(p []byte) (int, error) {
+	a.arm()
+	defer a.disarm()
+	return a.ResponseWriter.Write(p)
+}
+
+// WriteHeader writes the header; an informational one goes out at once.
+func (a *answer) WriteHeader(status int) {
+	if status >= 200 {
+		a.ResponseWriter.WriteHeader(status)
+		return
+	}
+	a.arm()
+	defer a.disarm()
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// FlushError sends what is buffered within the time.
+func (a *answer) FlushError() error {
+	a.arm()
+	defer a.disarm()
+	return a.control.Flush()
+}
+
+// Flush is FlushError for those who do not ask.
+func (a *answer) Flush() { _ = a.FlushError() }
+
+// Unwrap lets http.ResponseController reach what stands behind.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// last sets the deadline for what net/http writes after the handler. It clears
+// it by itself. On a stream that the client has reset nothing is written, and
+// a deadline would only keep it in memory.
+func (a *answer) last(r *http.Request) {
+	if r.ProtoMajor == 1 || r.Context().Err() == nil {
+		a.arm()
+	}
+}
+
+// drainWithin bounds the wait for a body that the handler leaves unread.
+func (a *answer) drainWithin(timeout time.Duration) {
+	_ = a.control.SetReadDeadline(time.Now().Add(timeout))
+}
+
+// The states of a body.
+type progress uint8
+
+const (
+	reading progress = iota
+	whole            // read to its end
+	late             // the client let a read wait too long
+	broken           // torn off, or not what HTTP allows
+)
+
+// A body is a request's, with a deadline around each read. The transport may
+// read it on a goroutine that outlives the handler; after detach no deadline is
+// touched any more, since the connection serves other requests then.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+	timeout time.Duration
+	between bool   // the deadline is lifted between reads: HTTP/2 keeps its effect
+	atEnd   func() // called before the end is reported
+
+	mu       sync.Mutex
+	state    progress
+	pending  bool // a read waits
+	detached bool
+	deadline time.Time
+}
+
+// Read reads within the time.
+func (b *body) Read(p []byte) (int, error) {
+	if !b.arm() {
+		return 0, io.EOF // another read would start a deadline that nobody lifts
+	}
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.atEnd()
+	}
+	b.note(err)
+	return n, err
+}
+
+// arm sets the deadline, and reports false when all has been read.
+func (b *body) arm() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state != whole && !b.detached {
+		b.deadline, b.pending = time.Now().Add(b.timeout), true
+		_ = b.control.SetReadDeadline(b.deadline)
+	}
+	return b.state != whole
+}
+
+// note keeps what a read has shown. Over HTTP/1 a deadline that has passed
+// between two reads does no harm, and at the end of the body net/http lifts it
+// to watch the connection.
+func (b *body) note(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pending = false
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		b.state = whole
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.state = late
+	default:
+		b.state = broken
+	}
+	if b.between && !b.detached {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+}
+
+// progress is how far the body has been read. net/http cancels a request whose
+// body fails before the read returns, so a deadline that has passed says it
+// first.
+func (b *body) progress() progress {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state == reading && b.pending && !time.Now().Before(b.deadline) {
+		return late
+	}
+	return b.state
+}
+
+// detach ends the body's say over the connection.
+func (b *body) detach() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.detached = true
+}

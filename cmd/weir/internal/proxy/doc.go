@@ -1,0 +1,44 @@
+// Package proxy is the daemon's reverse proxy: it asks a weir.Decider about each
+// request, answers those that are refused, and hands the others to the upstream.
+//
+//	p, err := proxy.New(proxy.Config{Decider: engine, Settings: current.Load})
+//	…
+//	server := listener.Server(p) // a listen.Config with Streams: true
+//
+// # What the upstream sees
+//
+// Path and query byte for byte as they came, and Host too: the upstream is
+// meant to answer for the public name. Header fields that say who is calling
+// (Forwarded, X-Forwarded-…, X-Real-IP, and the names in [Options].Strip) are
+// believed of trusted peers alone; from others they are removed, and
+// X-Forwarded-For, -Host and -Proto are written afresh. Spellings that some
+// servers take for the same name, X_Forwarded_For, are removed whoever sends
+// them, and so are the names that package header writes.
+//
+// The Decider sees the request as it came, before anything is removed: a client
+// cannot make its own address vanish by naming the field under Connection.
+//
+// # What the client sees
+//
+// The upstream's answer with the fields of package header. RateLimit items of
+// the upstream stay, ours follow; X-RateLimit is replaced. Bodies are streamed
+// both ways, events are passed on as they come, and so are trailers and
+// informational answers. A connection upgrade is passed on unless it is to
+// HTTP/2: what follows such an upgrade would reach the upstream undecided.
+//
+// # What is charged
+//
+// A request is charged when it is decided, before its body is read. The charge
+// is given back when no connection to the upstream could be made, and in no
+// other case: a client that leaves, or an upstream that answers late, has cost
+// what it cost. Nothing is sent twice but what net/http repeats on a new
+// connection because it is safe to: idempotent requests without a body whose
+// kept-open connection turned out closed.
+//
+// # Time
+//
+// A body or an answer may take as long as it keeps moving: a deadline runs
+// while a read from the client or a write to it is pending, and not between
+// them. An event stream may be silent for hours. Upgraded connections have no
+// deadline.
+package proxy

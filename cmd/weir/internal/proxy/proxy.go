@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weirhq/weir"
+)
+
+// Proxy is the handler. It comes from [New] and is safe for concurrent use. It
+// expects a server that leaves deadlines to it (listen.Config.Streams).
+type Proxy struct {
+	decider   weir.Decider
+	settings  func() *Settings
+	timeouts  Timeouts
+	transport *http.Transport
+	logger    *slog.Logger
+	calls     sync.Pool // *call
+	buffers   sync.Pool // *[copyBuffer]byte
+
+	down atomic.Bool // the last connection to the upstream could not be made
+
+	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone atomic.Int64
+}
+
+// Stats counts the requests that were let in and then not served, since the
+// Proxy was made.
+type Stats struct {
+	Unreachable  int64 // no connection to the upstream could be made; the charge was given back
+	SlowUpstream int64 // the upstream did not answer in time
+	BadUpstream  int64 // the upstream broke off before its answer, or answered what is no HTTP
+	SlowClients  int64 // the client stopped sending its body
+	BadClients   int64 // the client's body broke off or is no HTTP
+	Gone         int64 // the client left before the upstream answered
+}
+
+// New makes a Proxy. The error joins a [*weir.FieldError] for each thing that is
+// wrong with c.
+func New(c Config) (*Proxy, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{
+		decider:   c.Decider,
+		settings:  c.Settings,
+		timeouts:  c.Timeouts,
+		transport: newTransport(c),
+		logger:    c.Logger,
+	}
+	p.calls.New = func() any { return newCall(p) }
+	p.buffers.New = func() any { return new([copyBuffer]byte) }
+	return p, nil
+}
+
+// ServeHTTP decides r and answers it, or lets the upstream answer.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, _ := p.calls.Get().(*call)
+	defer c.end()
+	c.begin(w, r)
+	c.serve()
+}
+
+// Close closes the idle connections to the upstream. Call it when the server has
+// stopped.
+func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
+
+// Stats gives the counters as they stand.
+func (p *Proxy) Stats() Stats {
+	return Stats{
+		Unreachable:  p.unreachable.Load(),
+		SlowUpstream: p.slowUpstream.Load(),
+		BadUpstream:  p.badUpstream.Load(),
+		SlowClients:  p.slowClients.Load(),
+		BadClients:   p.badClients.Load(),
+		Gone:         p.gone.Load(),
+	}
+}

@@ -1,0 +1,128 @@
+package refusals
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/fault"
+	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/policy"
+)
+
+// refusal logs an outcome that is refused, by the rule that decided.
+func (l *Log) refusal(ctx context.Context, f *policy.Finding) {
+	rule := decider(f.Outcome)
+	l.write(ctx, slog.LevelInfo, subject{rule: rule}, "refused", func() []slog.Attr {
+		a, o := applied(f, rule), f.Outcome
+		line := append(about(f, a), slog.String("rule", rule), slog.String("reason", f.Reason.String()))
+		line = append(line, slog.Int("status", header.Status(o)), slog.Bool("shadow", false))
+		if a != nil && a.Missing != "" {
+			line = append(line, slog.String("missing", a.Missing))
+		}
+		if o.Limit() != nil && o.Binding < len(o.Decisions) {
+			return append(line, verdict(&o.Takes[o.Binding], &o.Decisions[o.Binding])...)
+		}
+		return append(line, slog.String("mode", o.Mode().String()))
+	})
+}
+
+// wouldBe logs what a rule in shadow would have refused.
+func (l *Log) wouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied) {
+	o, worst := f.Outcome, -1
+	for i := a.Take; i < a.Take+a.Takes && i < len(o.Decisions); i++ {
+		d := &o.Decisions[i]
+		if !d.Allowed && (worst < 0 || d.Never || !o.Decisions[worst].Never && d.RetryAfter > o.Decisions[worst].RetryAfter) {
+			worst = i
+		}
+	}
+	if worst < 0 {
+		return
+	}
+	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func() []slog.Attr {
+		status := http.StatusTooManyRequests
+		if o.Decisions[worst].Never {
+			status = http.StatusUnprocessableEntity
+		}
+		line := append(about(f, a), slog.String("rule", a.Rule.Name), slog.String("reason", policy.ReasonLimits.String()))
+		line = append(line, slog.Int("status", status), slog.Bool("shadow", true))
+		return append(line, verdict(&o.Takes[worst], &o.Decisions[worst])...)
+	})
+}
+
+// fault logs a failure of the store or of a rule, whatever was made of it.
+func (l *Log) fault(ctx context.Context, f *policy.Finding) {
+	rule := decider(f.Outcome)
+	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func() []slog.Attr {
+		o := f.Outcome
+		status := http.StatusOK
+		if !o.Allowed {
+			status = header.Status(o)
+		}
+		return append(about(f, applied(f, rule)),
+			slog.String("rule", rule),
+			slog.String("reason", policy.ReasonFault.String()),
+			slog.String("kind", fault.Of(o.Err).String()),
+			slog.Bool("allowed", o.Allowed),
+			slog.Int("status", status),
+			slog.String("mode", o.Mode().String()))
+	})
+}
+
+// decider is the rule that decided, "" for none.
+func decider(o *weir.Outcome) string {
+	if l := o.Limit(); l != nil && o.Rule == "" {
+		return l.Rule()
+	}
+	return o.Rule
+}
+
+// applied finds a rule's part in a decision, nil for none.
+func applied(f *policy.Finding, rule string) *policy.Applied {
+	for i := range f.Applied {
+		if f.Applied[i].Rule.Name == rule {
+			return &f.Applied[i]
+		}
+	}
+	return nil
+}
+
+// about is what a line says of the request, and of the caller under the rule that
+// it is about, which may be none.
+func about(f *policy.Finding, a *policy.Applied) []slog.Attr {
+	line := make([]slog.Attr, 0, 16)
+	line = append(line, slog.String("method", method(f.Request.Method)))
+	if a == nil {
+		return line
+	}
+	line = append(line, slog.String("key_kind", a.Kinds), slog.String("key", hex.EncodeToString(a.Key[:4])))
+	if a.Plan != "" {
+		line = append(line, slog.String("plan", a.Plan))
+	}
+	return line
+}
+
+// verdict is what a line says of a take.
+func verdict(t *weir.Take, d *weir.Decision) []slog.Attr {
+	line := []slog.Attr{
+		slog.String("limit", t.Limit.Name()),
+		slog.Int64("cost", t.Cost),
+		slog.String("mode", d.Mode.String()),
+	}
+	if d.Never {
+		return append(line, slog.Bool("never", true))
+	}
+	return append(line, slog.Int64("retry_after_ms", int64((d.RetryAfter+999)/1000)))
+}
+
+// method is one of HTTP's own, or other: the rest is whatever a caller writes.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return m
+	}
+	return "other"
+}

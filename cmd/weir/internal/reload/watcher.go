@@ -1,0 +1,158 @@
+package reload
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/weirhq/weir/policy"
+)
+
+// Config is what a Watcher works with.
+type Config struct {
+	// Source is where the rules come from.
+	Source policy.Source
+
+	// Certificates are looked at and loaded with the rules.
+	Certificates []*Certificate
+
+	// Apply puts a policy in place, whole or not at all.
+	Apply func(*policy.Policy) error
+
+	// Report is told how each attempt ended; nil tells nobody.
+	Report func(Result)
+
+	// Log is told of every attempt and, one record each, of every diagnostic;
+	// nil is slog.Default.
+	Log *slog.Logger
+
+	// Now is the time for Result.At.
+	Now func() time.Time
+}
+
+// Result is how an attempt to load the rules ended.
+type Result struct {
+	At      time.Time
+	OK      bool               // the rules as they stand in the file decide now
+	Policy  *policy.Policy     // what decides now
+	Found   policy.Diagnostics // what is wrong with the file, warnings included
+	Err     error              // why a good file could not be put in place
+	Restart []string           // fields that have changed and take effect with a restart alone
+}
+
+// Watcher loads the rules again when it is told to, or when they have changed. It
+// belongs to one goroutine. Make it with [New].
+type Watcher struct {
+	config  Config
+	files   tracker
+	current *policy.Policy // what decides
+	started *policy.Policy // what the daemon started with
+}
+
+// New makes a Watcher; nothing is read yet.
+func New(c Config) *Watcher {
+	if c.Source.ReadFile == nil {
+		c.Source.ReadFile = os.ReadFile
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Report == nil {
+		c.Report = func(Result) {}
+	}
+	return &Watcher{config: c, files: tracker{read: c.Source.ReadFile}}
+}
+
+// Load reads the rules for the first time, without applying them.
+func (w *Watcher) Load() (*policy.Policy, policy.Diagnostics) {
+	p, found := w.load()
+	w.current, w.started = p, p
+	return p, found
+}
+
+// Watch says which certificates go with the rules: what the first policy's
+// listeners name.
+func (w *Watcher) Watch(certificates []*Certificate) { w.config.Certificates = certificates }
+
+func (w *Watcher) load() (*policy.Policy, policy.Diagnostics) {
+	source := w.config.Source
+	source.ReadFile = w.files.begin()
+	return policy.Load(source)
+}
+
+// Check looks at the files, and loads again what has changed since it was loaded
+// and is the same as at the look before.
+func (w *Watcher) Check(ctx context.Context) {
+	if w.files.settled() {
+		w.reloadRules(ctx, "the files have changed")
+	}
+	for _, c := range w.config.Certificates {
+		if c.files.settled() {
+			w.reloadCertificate(ctx, c)
+		}
+	}
+}
+
+// Reload loads everything again, changed or not.
+func (w *Watcher) Reload(ctx context.Context, why string) {
+	w.reloadRules(ctx, why)
+	for _, c := range w.config.Certificates {
+		w.reloadCertificate(ctx, c)
+	}
+}
+
+// reloadRules leaves everything as it is unless the whole of it is good.
+func (w *Watcher) reloadRules(ctx context.Context, why string) {
+	log := w.config.Log
+	p, found := w.load()
+	result := Result{At: w.config.Now(), Policy: w.current, Found: found}
+	logDiagnostics(ctx, log, found)
+	switch {
+	case p == nil:
+		log.ErrorContext(ctx, "the rules were not reloaded: the ones before stay", "file", w.config.Source.Name, "why", why)
+	case p.Digest() == w.current.Digest():
+		result.OK = true
+		log.InfoContext(ctx, "the rules are the same as before", "file", w.config.Source.Name, "why", why, "digest", p.Digest())
+	default:
+		result.Err = w.config.Apply(p)
+		if result.OK = result.Err == nil; !result.OK {
+			log.ErrorContext(ctx, "the rules were not put in place: the ones before stay", "file", w.config.Source.Name, "err", result.Err)
+			break
+		}
+		result.Restart = NeedRestart(w.started.Config(), p.Config())
+		w.applied(ctx, p, why, result.Restart)
+		result.Policy = p
+	}
+	w.config.Report(result)
+}
+
+func (w *Watcher) applied(ctx context.Context, p *policy.Policy, why string, restart []string) {
+	w.config.Log.InfoContext(ctx, "the rules were reloaded", "file", w.config.Source.Name, "why", why,
+		"rules", len(p.Rules()), "digest", p.Digest(), "before", w.current.Digest())
+	for _, field := range restart {
+		w.config.Log.WarnContext(ctx, "a changed field needs a restart; everything else holds already", "field", field)
+	}
+	w.current = p
+}
+
+func (w *Watcher) reloadCertificate(ctx context.Context, c *Certificate) {
+	if err := c.Load(); err != nil {
+		w.config.Log.ErrorContext(ctx, "a certificate was not reloaded: the one before stays", "listener", c.name, "err", err)
+		return
+	}
+	w.config.Log.InfoContext(ctx, "a certificate was reloaded", "listener", c.name)
+}
+
+// logDiagnostics tells each by itself, as a log wants it. The line of the file
+// stays out: it may hold a secret.
+func logDiagnostics(ctx context.Context, log *slog.Logger, found policy.Diagnostics) {
+	for i := range found {
+		d := &found[i]
+		level := slog.LevelError
+		if d.Severity == policy.Warning {
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, d.Message, "code", d.Code, "field", d.Path, "file", d.File, "line", d.Line, "column", d.Column, "hint", d.Hint)
+	}
+}

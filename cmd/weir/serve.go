@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/policy"
+)
+
+// serveFlags are those of `weir serve`.
+type serveFlags struct {
+	logFormat, logLevel      string
+	watch                    bool
+	drainDelay, drainTimeout time.Duration
+}
+
+const serveLong = `Serve what a rules file says: a reverse proxy, decisions for others, and an
+endpoint for operators.
+
+SIGHUP loads the rules and certificates again, and so does a change of their
+files, unless --watch=false. A file with a mistake changes nothing.
+
+SIGTERM and SIGINT drain: readiness goes first, then the listeners close, and
+requests in flight end. A second signal ends at once.
+
+WEIR_SWITCH_FILE names a file, read each second, that may hold shadow or off:
+limits are no longer enforced then, or not even decided.`
+
+func newServeCmd(env *Env) *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:               "serve [FILE]",
+		Short:             "Serve what a rules file says",
+		Long:              serveLong,
+		Args:              atMost(1),
+		ValidArgsFunction: completeFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return serve(cmd.Context(), env, args, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.BoolVar(&flags.watch, "watch", true, "load again when files change")
+	f.DurationVar(&flags.drainDelay, "drain-delay", 0, "how long to go on answering after readiness went, such as 5s on Kubernetes")
+	f.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long requests in flight may take to end")
+	return cmd
+}
+
+func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error {
+	log, err := flags.logger(env.Stderr)
+	if err != nil {
+		return err
+	}
+	if flags.drainDelay < 0 || flags.drainTimeout <= 0 {
+		return usagef("--drain-delay is 0 or more, --drain-timeout more than 0")
+	}
+	source, err := env.source(args)
+	if err != nil {
+		return err
+	}
+	signals, stop := env.Signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	built := version(env)
+	c := daemon.Config{
+		Source:       source,
+		Watch:        flags.watch,
+		SwitchFile:   env.Getenv("WEIR_SWITCH_FILE"),
+		DrainDelay:   flags.drainDelay,
+		DrainTimeout: flags.drainTimeout,
+		Version:      built.Version,
+		Revision:     built.Revision,
+		Log:          log,
+		Signals:      signals,
+		Now:          env.Now,
+		Every:        env.Every,
+	}
+	if flags.logFormat == "text" {
+		c.Welcome = env.Stderr
+	}
+	return served(env, daemon.Run(ctx, c))
+}
+
+// served gives the daemon's end its exit code.
+func served(env *Env, err error) error {
+	var found policy.Diagnostics
+	switch {
+	case errors.As(err, &found):
+		return env.invalid(found)
+	case errors.Is(err, daemon.ErrCut):
+		return exits(exitInterrupted, err)
+	}
+	return err
+}
+
+// logger makes the log that the flags ask for.
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var o slog.HandlerOptions
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, usagef("--log-level %s: use debug, info, warn or error", f.logLevel)
+	}
+	o.Level = level
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, &o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, &o)), nil
+	}
+	return nil, usagef("--log-format %s: use text or json", f.logFormat)
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weirhq/weir"
+)
+
+// takeFlags are those of `weir take`.
+type takeFlags struct {
+	server, token string
+	cost          int64
+	json          bool
+}
+
+// takeRequest is what /v1/take is asked.
+type takeRequest struct {
+	Key   string `json:"key"`
+	Limit string `json:"limit"`
+	Cost  int64  `json:"cost"`
+}
+
+// takeJSON is what /v1/take answers, and `weir take --json` prints.
+type takeJSON struct {
+	Allowed      bool   `json:"allowed"`
+	Limit        string `json:"limit"` // the identity that the state is kept under
+	Count        int64  `json:"count"`
+	Capacity     int64  `json:"capacity"`
+	Remaining    int64  `json:"remaining"`
+	Granted      int64  `json:"granted"`
+	Never        bool   `json:"never,omitempty"` // waiting does not help
+	RetryAfterMS int64  `json:"retry_after_ms"`
+	ResetAfterMS int64  `json:"reset_after_ms"`
+	DelayMS      int64  `json:"delay_ms,omitempty"`
+	DecidedAt    int64  `json:"decided_at"` // microseconds since 1970, of the store's clock
+	Mode         string `json:"mode"`
+}
+
+const takeLong = `Ask a daemon to take units of KEY under LIMIT, such as
+
+  weir take user:42 '5/s burst 5' --server http://127.0.0.1:8080
+
+KEY is any text; states are kept by key and period, apart from those of rules.
+
+Exit codes: 5 when refused, 6 when the daemon cannot be reached.`
+
+func newTakeCmd(env *Env) *cobra.Command {
+	var flags takeFlags
+	cmd := &cobra.Command{
+		Use:               "take KEY LIMIT --server URL",
+		Short:             "Take units under a limit from a daemon",
+		Long:              takeLong,
+		Args:              atMost(2),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := env.interruptible(cmd.Context())
+			defer stop()
+			return take(ctx, env, args, flags)
+		},
+	}
+	cmd.Flags().StringVar(&flags.server, "server", "", "URL of the daemon's http listener, or unix:PATH")
+	cmd.Flags().StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
+	cmd.Flags().Int64Var(&flags.cost, "cost", 1, "units to take, 1 or more")
+	cmd.Flags().BoolVar(&flags.json, "json", false, "print JSON")
+	return cmd
+}
+
+func take(ctx context.Context, env *Env, args []string, flags takeFlags) error {
+	if len(args) < 2 {
+		return usagef("take needs a key and a limit, such as: weir take user:42 '5/s burst 5' --server http://127.0.0.1:8080")
+	}
+	if flags.cost < 1 {
+		return usagef("--cost %d: at least 1 unit is taken", flags.cost)
+	}
+	if _, err := weir.ParseLimit("take", args[1]); err != nil {
+		return exits(exitUsage, err)
+	}
+	c, err := newClient(env, flags.server, flags.token)
+	if err != nil {
+		return err
+	}
+	var answer takeJSON
+	if err := c.post(ctx, "/v1/take", takeRequest{Key: args[0], Limit: args[1], Cost: flags.cost}, &answer); err != nil {
+		return err
+	}
+	if flags.json {
+		err = printJSON(env.Stdout, answer)
+	} else {
+		err = answer.print(env.Stdout, flags.cost)
+	}
+	if err == nil && !answer.Allowed {
+		err = exits(exitVerdict, nil)
+	}
+	return err
+}
+
+func (a *takeJSON) print(w io.Writer, cost int64) error {
+	text := ""
+	switch {
+	case a.Allowed:
+		text = fmt.Sprintf("allowed: %d of %d left", a.Remaining, a.Capacity)
+	case a.Never:
+		text = fmt.Sprintf("refused: a cost of %d is above the capacity of %d, waiting does not help", cost, a.Capacity)
+	default:
+		text = fmt.Sprintf("refused: %d of %d left, come back in %s", a.Remaining, a.Capacity, milliseconds(a.RetryAfterMS))
+	}
+	if a.DelayMS > 0 {
+		text += ", after a delay of " + milliseconds(a.DelayMS)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// milliseconds prints a span as limits have it: 180ms, 1m30s.
+func milliseconds(ms int64) string {
+	return weir.FormatDuration(time.Duration(ms) * time.Millisecond)
+}

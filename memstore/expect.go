@@ -1,0 +1,227 @@
+package memstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weirhq/weir"
+)
+
+// This file answers one question: which limits does the store know for good, and
+// so keeps room for? Expect adds to them; ExpectOnly replaces them.
+
+// Expect makes limits known for good, before their first take, so that their rules
+// have their share of the room from the beginning: a rule that the store has not
+// met when another's flood comes finds what that has left. weir.New and the
+// middleware call it. A limit that is expected with other numbers takes the place
+// of what was expected under its name before. States that are known stay with the
+// rule that has them, also where a limit keeps them under another name: ExpectOnly
+// moves them.
+//
+// Limits beyond the number that the store has overflow cells for are an error,
+// weir.ErrNotApplied, and then none of them is kept.
+func (s *Store) Expect(limits ...*weir.Limit) error {
+	if s.closed.Load() {
+		return weir.ErrClosed
+	}
+	if s.expect(limits) == nil {
+		return nil
+	}
+	s.prune()
+	if l := s.expect(limits); l != nil {
+		return s.noCellsFor(l)
+	}
+	return nil
+}
+
+// ExpectOnly makes these limits, and the rules that room is reserved for, all that
+// is known for good: what Expect and Config.Reserved said before is void. It is for
+// a set of rules that replaces another.
+//
+// Reserved is how many keys are kept for a rule, as Config.Reserved is; the other
+// rules of the set share the rest equally. A rule outside the set has no share from
+// now on, whether it was in the last one or comes with a take later: its keys live
+// in the room that is common to all. What it holds is not touched: entries go on
+// limiting until they are dead, and only then does the share that they fill come to
+// those who are promised it.
+//
+// States that a limit of the set keeps (weir.NewLimitKeeping) and another rule has
+// move to its rule, with their overflow cells: they count for its share. The
+// counters of Stats stay where they were counted.
+//
+// All of it happens in one step, with every take of the store either before or
+// after it: a pause that grows with the keys held, ten or twenty milliseconds for a million.
+// Errors, after which nothing has changed: *weir.FieldError, joined, for what is
+// reserved and for two rules that keep one limit's states; weir.ErrNotApplied for
+// more limits than the store has overflow cells for; weir.ErrClosed.
+func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
+	next, err := newSet(s.sizes, reserved, limits)
+	if err != nil {
+		return err
+	}
+	now := s.lockAll()
+	defer s.unlockAll()
+	if s.closed.Load() {
+		return weir.ErrClosed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.holding(now, next)
+	if l := s.without(rest, next.limits); l != nil {
+		return s.noCellsFor(l)
+	}
+	s.replace(rest, next)
+	return nil
+}
+
+func (s *Store) noCellsFor(l *weir.Limit) error {
+	return fmt.Errorf("limit %s: %w: there are cells for %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits)
+}
+
+// set is what ExpectOnly is told, in order.
+type set struct {
+	reserved map[string]int
+	limits   []*weir.Limit            // those that have states
+	versions map[[16]byte]bool        // of the limits
+	owners   map[[16]byte]*weir.Limit // who keeps the states of a Limit.ID
+}
+
+func newSet(z sizes, reserved map[string]int, limits []*weir.Limit) (*set, error) {
+	n := &set{reserved: reserved, limits: withStates(limits), versions: map[[16]byte]bool{}, owners: map[[16]byte]*weir.Limit{}}
+	var errs refusals
+	z.checkReserved(reserved, errs.add)
+	for _, l := range n.limits {
+		n.versions[l.Version()] = true
+		switch other := n.owners[l.ID()]; {
+		case other == nil:
+			n.owners[l.ID()] = l
+		case other.Rule() != l.Rule():
+			errs.add("limit "+l.Name(), "", "the states of "+l.States()+" are kept by rule "+other.Rule()+" as well", "keep them in one rule")
+		}
+	}
+	return n, errs.joined()
+}
+
+// withStates leaves out limits that no store ever sees.
+func withStates(limits []*weir.Limit) []*weir.Limit {
+	return slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
+}
+
+// expect makes limits and their rules known for good, if there are cells for all
+// of them. Otherwise it adds none, and gives the first for which there is none.
+// What was expected before under the same identity, with other numbers, may be
+// forgotten from now on.
+func (r *registry) expect(limits []*weir.Limit) *weir.Limit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limits = withStates(limits)
+	r.supersede(limits)
+	if l := r.without(*r.members.Load(), limits); l != nil {
+		return l
+	}
+	for _, l := range limits {
+		r.ruleOf(l).expected = true // before the limit can be found, so that its share is there
+		r.addLocked(l).expected = true
+	}
+	r.share()
+	return nil
+}
+
+// supersede lets go of expected versions of limits that come with other numbers.
+func (r *registry) supersede(limits []*weir.Limit) {
+	for version, m := range *r.members.Load() {
+		same := func(l *weir.Limit) bool { return l.ID() == m.id }
+		this := func(l *weir.Limit) bool { return l.Version() == version }
+		if m.expected && slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this) {
+			m.expected = false
+		}
+	}
+}
+
+// without gives the first of limits for which there are no cells beside those of
+// members.
+func (r *registry) without(members map[[16]byte]*member, limits []*weir.Limit) *weir.Limit {
+	room := r.sizes.limits - len(members)
+	for _, l := range limits {
+		if members[l.Version()] != nil {
+			continue
+		}
+		if room--; room < 0 {
+			return l
+		}
+	}
+	return nil
+}
+
+// holding gives the versions of limits that are in the set, or have cells in use.
+// The caller holds everything.
+func (r *registry) holding(now weir.Micros, next *set) map[[16]byte]*member {
+	members := maps.Clone(*r.members.Load())
+	maps.DeleteFunc(members, func(version [16]byte, m *member) bool {
+		if checkClock(now) == nil {
+			m.clean(now)
+		}
+		return !next.versions[version] && m.live.Load() == 0
+	})
+	return members
+}
+
+// replace makes a set what is known for good. Rest, which it keeps, are the
+// versions of limits that are known already and stay. The caller holds everything.
+func (s *Store) replace(rest map[[16]byte]*member, next *set) {
+	for version, m := range *s.members.Load() {
+		m.expected = false
+		if rest[version] == nil {
+			m.rule.limits--
+		}
+	}
+	for _, known := range s.rules {
+		if known != nil {
+			known.expected, known.reserved = false, 0
+		}
+	}
+	s.only = true
+	for name, n := range next.reserved {
+		s.ruleNamed(name).reserved = n
+	}
+	s.move(rest, next)
+	for _, l := range next.limits {
+		m := rest[l.Version()]
+		if m == nil {
+			m = s.newMember(l, s.ruleNamed(l.Rule()))
+			rest[l.Version()] = m
+		}
+		m.expected, m.rule.expected = true, true
+	}
+	s.members.Store(&rest)
+	s.forgetRules()
+	s.share()
+}
+
+// move gives the states that the limits of a set keep to their rules: cells, and
+// entries, whose limit's version may be forgotten.
+func (s *Store) move(rest map[[16]byte]*member, next *set) {
+	var met []*member
+	meet := func(m *member) {
+		m.heir = m.rule
+		if l := next.owners[m.id]; l != nil && l.Rule() != m.rule.name {
+			m.heir = s.ruleNamed(l.Rule())
+		}
+		met = append(met, m)
+	}
+	for _, m := range rest {
+		meet(m)
+		m.rule.limits--
+		m.heir.limits++
+		live := m.live.Load()
+		m.rule.live.Add(-live)
+		m.heir.live.Add(live)
+	}
+	for i := range s.shards {
+		s.shards[i].handOver(meet)
+	}
+	for _, m := range met {
+		m.rule, m.heir = m.heir, nil
+	}
+}

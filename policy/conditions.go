@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/policy/internal/match"
+)
+
+// fail says why the conditions do not hold; "" where they do.
+func (k *conditions) fail(c *call) string {
+	if len(k.networks) > 0 {
+		switch a := c.found.Caller; {
+		case !a.Sure:
+			return "the address is not sure"
+		case !slices.ContainsFunc(k.networks, func(n netip.Prefix) bool { return n.Contains(a.Addr) }):
+			return "the address is in none of its networks"
+		}
+	}
+	for i := range k.headers {
+		if h := &k.headers[i]; !h.holds(c) {
+			return "header " + h.name + " is absent or holds something else"
+		}
+	}
+	return ""
+}
+
+// hold reports whether the conditions hold.
+func (k *conditions) hold(c *call) bool { return k.fail(c) == "" }
+
+func (h *headerCondition) holds(c *call) bool {
+	lines := c.header(h.name)
+	if len(h.values) == 0 {
+		return len(lines) > 0
+	}
+	return len(lines) == 1 && slices.Contains(h.values, lines[0])
+}
+
+// patterns reads the patterns of a field.
+func (c *compiler) patterns(field string, texts []string) []*match.Pattern {
+	var list []*match.Pattern
+	for i, text := range texts {
+		p, err := match.ParsePattern(text)
+		if err != nil {
+			c.refusePattern(fmt.Sprintf("%s[%d]", field, i), err)
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// refusePattern notes each mistake of a pattern at its place.
+func (c *compiler) refusePattern(path string, err error) {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range list.Unwrap() {
+			c.refusePattern(path, e)
+		}
+		return
+	}
+	e, ok := err.(*match.PatternError)
+	if !ok {
+		c.refuse("bad-pattern", path, Span{}, err.Error(), "")
+		return
+	}
+	message := "pattern: " + e.Problem
+	if part := e.Pattern[e.Offset : e.Offset+e.Len]; part != "" {
+		message = fmt.Sprintf("pattern: %q %s", part, e.Problem)
+	}
+	c.refuse("bad-pattern", path, Span{e.Offset, max(1, e.Len)}, message, e.Remedy)
+}
+
+// conditions compiles what a rule or an exemption demands beside its patterns.
+func (c *compiler) conditions(field string, networks []netip.Prefix, headers map[string]HeaderMatch) conditions {
+	k := conditions{networks: networks}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		path, m := field+".headers."+name, headers[name]
+		key, ok := c.headerName(path, name)
+		switch {
+		case !ok:
+		case !m.Any && len(m.Values) == 0:
+			c.refuse("bad-header", path, Span{}, "header "+name+": there is no value to compare with", "write true for any value, or a list")
+		default:
+			k.headers = append(k.headers, headerCondition{name: key, values: m.Values})
+		}
+	}
+	return k
+}
+
+// headerName is the canonical form of the name of a header that a request can
+// have.
+func (c *compiler) headerName(path, name string) (string, bool) {
+	key := textproto.CanonicalMIMEHeaderKey(name)
+	switch {
+	case key == "Host":
+		c.refuse("bad-header", path, Span{}, "header Host: it is kept apart from the header", "use a host in match, or the key `host`")
+	case !isToken(name):
+		c.refuse("bad-header", path, Span{}, fmt.Sprintf("header %q: it is no name of a header", name), "write it like X-Api-Key")
+	default:
+		return key, true
+	}
+	return "", false
+}
+
+// isToken reports whether s is a field name (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alphanumeric && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// exemptions compiles Config.Exempt.
+func (c *compiler) exemptions() {
+	for i := range c.config.Exempt {
+		e, field := &c.config.Exempt[i], fmt.Sprintf("exempt[%d]", i)
+		if len(e.Match) == 0 && len(e.IP) == 0 && len(e.Headers) == 0 {
+			c.refuse("empty-exempt", field, Span{}, "exempt: an entry without fields would exempt every request", "write match, ip or headers, or `enforce: off`")
+		}
+		c.policy.exempt = append(c.policy.exempt, &exemption{
+			index:      i,
+			patterns:   c.patterns(field+".match", e.Match),
+			conditions: c.conditions(field, e.IP, e.Headers),
+		})
+	}
+}

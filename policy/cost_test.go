@@ -1,0 +1,53 @@
+package policy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir"
+)
+
+// rulesOf makes so many rules, of which three match GET /api/v1/jobs.
+func rulesOf(n int) string {
+	var b strings.Builder
+	b.WriteString(`rules:
+- {name: a, match: /api/, key: ip, limit: 1000000000/s}
+- {name: b, match: /api/v1/jobs, key: [ip, "header:X-Key"], limit: 1000000000/s}
+- {name: c, match: "GET /api/{version}/jobs", key: ip, limit: 1000000000/s}
+`)
+	for i := 3; i < n; i++ {
+		fmt.Fprintf(&b, "- {name: r%d, match: /r%d/, key: ip, limit: 1000/s}\n", i, i)
+	}
+	return b.String()
+}
+
+func TestDecisionsAllocateNothing(t *testing.T) {
+	for _, n := range []int{3, 10, 1000} {
+		b := start(t, rulesOf(n))
+		r := request("GET /api/v1/jobs?x=y", peer, "X-Key: k")
+		got := testing.AllocsPerRun(1000, func() { b.Engine.Decide(context.Background(), r, &b.last) })
+		// The test's Observe copies what it sees.
+		if len(b.last.Takes) != 3 || got > 1 {
+			t.Errorf("%d rules: %v allocations, %d takes", n, got, len(b.last.Takes))
+		}
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
+			engine := quiet(b, rulesOf(n))
+			r := request("GET /api/v1/jobs?x=y", peer, "X-Key: k")
+			var o weir.Outcome
+			b.ReportAllocs()
+			for b.Loop() {
+				engine.Decide(context.Background(), r, &o)
+			}
+			if len(o.Takes) != 3 || !o.Allowed {
+				b.Fatalf("%d takes, allowed %t", len(o.Takes), o.Allowed)
+			}
+		})
+	}
+}

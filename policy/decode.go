@@ -1,0 +1,353 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/weirhq/weir/internal/suggest"
+)
+
+// decoder fills a Config from YAML nodes, guided by the types and tags of the
+// Config, and collects everything that does not fit. What is wrong is left at
+// its zero value, so that lists keep their indexes.
+type decoder struct {
+	*reader
+	depth   int // of aliases within aliases
+	aliased int // how many nodes were read through aliases
+}
+
+const (
+	// deepestAlias and mostAliased bound what a few lines of aliases can stand
+	// for. A hundred rules that share twenty networks read 2,000 nodes.
+	deepestAlias = 8
+	mostAliased  = 100_000
+)
+
+// decode fills a Config.
+func (r *reader) decode(root *yaml.Node) (c Config) {
+	d := &decoder{reader: r}
+	d.places[""] = place{value: root}
+	if d.version(root) {
+		d.value(root, "", field{}, reflect.ValueOf(&c).Elem())
+	}
+	return c
+}
+
+// version looks at the file's version before anything else: in another version
+// everything may mean something else.
+func (d *decoder) version(root *yaml.Node) bool {
+	if root.Kind != yaml.MappingNode {
+		return true // which is refused as every other value of a wrong kind
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if key.Value != "version" {
+			continue
+		}
+		if n, ok := plainInteger(value); ok && n > 1 {
+			d.refuseNode("not-in-this-version", "version", value, fmt.Sprintf("version %d is not in this version of weir, which reads 1", n), "use a newer weir, or write the file for version 1")
+			return false
+		}
+		return true
+	}
+	d.refuseNode("missing-version", "", root, "`version: 1` is missing", "begin the file with `version: 1`")
+	return true
+}
+
+// refuseNode notes an error under a whole value.
+func (d *decoder) refuseNode(code, path string, n *yaml.Node, message, hint string) {
+	one := Diagnostic{Severity: Error, Code: code, Path: path, Message: message, Hint: hint}
+	d.mark(&one, place{key: d.places[path].key, value: n})
+	d.found = append(d.found, one)
+}
+
+// refuseName notes an error under the name of a field.
+func (d *decoder) refuseName(code, path string, key *yaml.Node, message, hint string) {
+	d.refuseNode(code, path, key, message, hint)
+}
+
+// value decodes a node by the type of what it goes to.
+func (d *decoder) value(n *yaml.Node, path string, f field, v reflect.Value) {
+	n, leave := d.follow(n, path)
+	if n == nil {
+		return
+	}
+	defer leave()
+	p := d.places[path]
+	d.places[path] = place{p.key, n}
+	if f.secret && !(n.Kind == yaml.ScalarNode && named(n.Value)) || f.name == "upstream" && strings.Contains(n.Value, "@") {
+		d.hideAll(n)
+	}
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		d.refuseNode("yaml-tag", path, n, "a rules file has no tags such as "+visible(n.Tag), "write the value alone; a number or `true` that is a text stands in quotes")
+	case isNull(n):
+		d.refuseNode("empty-value", path, n, d.called(path)+" has no value", "write one, or leave the field out")
+	case d.special(n, path, f, v):
+	default:
+		d.kinds(n, path, f, v)
+	}
+}
+
+// called is how a message names the field at a path.
+func (d *decoder) called(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+// kinds decodes by the kind of what a node goes to.
+func (d *decoder) kinds(n *yaml.Node, path string, f field, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.kinds(n, path, f, v.Elem())
+	case reflect.Struct:
+		d.structure(n, path, v)
+	case reflect.Slice:
+		d.list(n, path, f, v)
+	case reflect.Map:
+		d.table(n, path, v)
+	default:
+		if n.Kind != yaml.ScalarNode {
+			d.wrongKind(n, path, wanted(v.Type()))
+			return
+		}
+		d.scalar(n, path, f, v)
+	}
+}
+
+// follow resolves an alias. The result is nil where it leads too far; leave ends
+// what it began.
+func (d *decoder) follow(n *yaml.Node, path string) (target *yaml.Node, leave func()) {
+	leave = func() {}
+	if n.Kind == yaml.AliasNode {
+		target, d.depth = n.Alias, d.depth+1
+		leave = func() { d.depth-- }
+	} else {
+		target = n
+	}
+	if d.depth > 0 {
+		d.aliased++
+	}
+	if d.depth <= deepestAlias && d.aliased <= mostAliased {
+		return target, leave
+	}
+	if d.aliased <= mostAliased+1 {
+		d.refuseNode("alias-too-large", path, n, "aliases stand for too much here", fmt.Sprintf("write it out; at most %d values may stand behind aliases, %d aliases within each other", mostAliased, deepestAlias))
+	}
+	d.aliased = max(d.aliased, mostAliased+1) // and nothing more
+	leave()
+	return nil, nil
+}
+
+// hideAll keeps a value and all that is in it from being shown.
+func (d *decoder) hideAll(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		d.hide(n)
+	}
+	for _, each := range n.Content {
+		d.hideAll(each)
+	}
+}
+
+// wrongKind refuses a list where a text is meant, and the like.
+func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
+	got := "a text"
+	hint := "write " + want
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		got = "a list"
+	case n.Kind == yaml.MappingNode:
+		got = "a mapping"
+	case n.Tag == "!!int" || n.Tag == "!!float":
+		got = "a number"
+	case n.Tag == "!!bool":
+		got = n.Value
+	}
+	d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", d.called(path), want, got), hint)
+}
+
+// wanted says what a type wants, for people.
+func wanted(t reflect.Type) string {
+	switch {
+	case isPrefix(t):
+		return "a network such as 10.0.0.0/8"
+	case isDuration(t):
+		return "a duration such as 30s"
+	case wordsOf(t) != nil:
+		return "one of " + strings.Join(wordsOf(t), ", ")
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a mapping"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	default:
+		return "a text"
+	}
+}
+
+// list decodes a sequence; where one element may stand for the list, a scalar or
+// a mapping.
+func (d *decoder) list(n *yaml.Node, path string, f field, v reflect.Value) {
+	of := field{}
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		for i, each := range n.Content {
+			at := element(path, i)
+			d.places[at] = place{value: each}
+			d.value(each, at, of, v.Index(i))
+		}
+	case f.one || v.Type() == reflect.TypeFor[Limits]():
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		at := element(path, 0)
+		d.places[at] = place{d.places[path].key, n}
+		d.value(n, at, of, v.Index(0))
+	default:
+		d.wrongKind(n, path, "a list")
+	}
+}
+
+// table decodes a mapping of names that the file chooses.
+func (d *decoder) table(n *yaml.Node, path string, v reflect.Value) {
+	if n.Kind != yaml.MappingNode {
+		d.wrongKind(n, path, "a mapping")
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	d.pairs(n, path, func(key, value *yaml.Node) {
+		at := member(path, key.Value)
+		d.places[at] = place{key, value}
+		each := reflect.New(v.Type().Elem()).Elem()
+		d.value(value, at, field{secret: secretTable(path)}, each)
+		v.SetMapIndex(reflect.ValueOf(key.Value), each)
+	})
+}
+
+// structure decodes a mapping of known names.
+func (d *decoder) structure(n *yaml.Node, path string, v reflect.Value) {
+	fields := fieldsOf(v.Type())
+	if n.Kind != yaml.MappingNode {
+		for _, f := range fields {
+			if f.short && n.Kind == yaml.ScalarNode {
+				d.value(n, path, f, v.Field(f.index))
+				return
+			}
+		}
+		d.wrongKind(n, path, "a mapping")
+		return
+	}
+	d.pairs(n, path, func(key, value *yaml.Node) {
+		at := member(path, key.Value)
+		for _, f := range fields {
+			if f.name == key.Value {
+				d.places[at] = place{key, value}
+				d.value(value, at, f, v.Field(f.index))
+				return
+			}
+		}
+		d.unknown(key, value, path, fields)
+	})
+}
+
+// pairs calls f for each name and value of a mapping, but for those that no
+// mapping of a rules file may have.
+func (d *decoder) pairs(n *yaml.Node, path string, f func(key, value *yaml.Node)) {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		at := member(path, key.Value)
+		switch {
+		case key.Tag == "!!merge":
+			d.refuseName("merge-key", path, key, "`<<` is not read: it would hide which fields a rule has", "write the fields out, or share single values by an alias")
+		case key.Kind != yaml.ScalarNode:
+			d.refuseName("wrong-kind", path, key, "a name is a text", "write `name: value`")
+		case key.Style&yaml.TaggedStyle != 0:
+			d.refuseName("yaml-tag", at, key, "a rules file has no tags such as "+visible(key.Tag), "write the name alone")
+		case lines[key.Value] > 0:
+			d.refuseName("duplicate-field", at, key, fmt.Sprintf("%s stands here twice, first in line %d", visible(key.Value), lines[key.Value]), "leave one out; several values are a list")
+		default:
+			lines[key.Value] = key.Line
+			f(key, value)
+		}
+	}
+}
+
+// indexes are those of lists in a path.
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// unknown refuses a field that is not one, and says which was meant.
+func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
+	at := member(path, key.Value)
+	kind := indexes.ReplaceAllString(path, "[]")
+	d.places[at] = place{key, value}
+	if secretName.MatchString(key.Value) {
+		d.hideAll(value)
+	}
+	if instead, ok := notYet(kind, key.Value); ok {
+		d.refuseName("not-in-this-version", at, key, visible(key.Value)+" is not in this version", instead)
+		return
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	where := "here"
+	if path != "" {
+		where = "in " + path
+	}
+	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, names))
+}
+
+// secretName is like those of the fields that are shown to nobody.
+var secretName = regexp.MustCompile(`(?i)tok|secret|passw|key`)
+
+// hintFor says which field was meant by a name that is none.
+func hintFor(kind, name string, names []string) string {
+	elsewhere, known := belongs(name)
+	near := suggest.DidYouMean(name, names...)
+	switch {
+	case habit(kind, name) != "":
+		return habit(kind, name)
+	case known:
+		return "it belongs " + elsewhere
+	case near != "":
+		return near
+	case len(names) <= 16:
+		return "the fields here are " + strings.Join(names, ", ")
+	}
+	return "the fields are in the documentation of the rules file"
+}
+
+// habit answers who writes what another limiter's file has.
+func habit(kind, name string) string {
+	if kind != "rules[]" {
+		return ""
+	}
+	switch strings.ToLower(name) {
+	case "burst", "period", "window", "interval", "algorithm", "requests", "count", "rps":
+		return "it is said in the limit: `limit: 10/min burst 20`"
+	case "path", "paths", "route", "method", "methods", "host", "url", "uri":
+		return "it is said by match: `match: POST /login`"
+	case "rate":
+		return "did you mean limit?"
+	case "by", "keys", "identifier", "source":
+		return "did you mean key?"
+	case "mode", "dry_run", "dryrun":
+		return "did you mean `shadow: true`?"
+	}
+	return ""
+}

@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/weirhq/weir"
+)
+
+// A wording is one text of a list of limits, read.
+type wording struct {
+	path string // where it stands
+	slot string // its own name, "" for none
+	spec weir.Spec
+}
+
+// alone reports a spec that has no state.
+func (w wording) alone() bool {
+	return w.spec.Algorithm == weir.Unlimited || w.spec.Algorithm == weir.Deny
+}
+
+// wordings reads a list of limits. What is wrong with it is noted, once for each
+// list, however many rules use it.
+func (c *compiler) wordings(path string, list Limits) []wording {
+	switch {
+	case len(list) == 0:
+		c.refuse("bad-limit", path, Span{}, "there are no limits in it", `write "unlimited" if that is meant`)
+	case len(list) > weir.MaxTakes:
+		c.refuse("too-many-limits", path, Span{}, fmt.Sprintf("%d limits", len(list)), fmt.Sprintf("a request is judged under at most %d", weir.MaxTakes))
+		return nil
+	}
+	var read []wording
+	for i, l := range list {
+		w := wording{path: fmt.Sprintf("%s[%d]", path, i), slot: l.Name}
+		textPath := w.path
+		if l.Name != "" {
+			textPath += ".limit"
+		}
+		var err error
+		if w.spec, err = weir.ParseSpec(l.Limit); err != nil {
+			c.refuseLimit(textPath, err)
+			continue
+		}
+		read = append(read, w)
+		if w.alone() && (len(list) > 1 || w.slot != "") {
+			c.refuse("bad-limit", textPath, Span{}, w.spec.String()+" stands alone, without a name", "leave it or the others out")
+		}
+	}
+	return read
+}
+
+// slotted reports whether the limits of some lists are named by slots: as soon
+// as any list has several limits, or names one, so that a caller whose plan
+// changes stays under the same names.
+func slotted(lists ...[]wording) bool {
+	for _, list := range lists {
+		if len(list) > 1 || len(list) == 1 && list[0].slot != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// quota compiles a list of limits for a rule.
+func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
+	q := &quota{}
+	taken := map[string]bool{}
+	for _, w := range list {
+		if w.alone() {
+			q.deny = w.spec.Algorithm == weir.Deny
+			q.unlimited = !q.deny
+			continue
+		}
+		slot := cmp.Or(w.slot, w.spec.Slot())
+		if taken[slot] {
+			c.refuse("duplicate-slot", w.path, Span{}, "another limit of the list is named "+slot+" as well",
+				"name one of them: {name: burst, limit: 20/s}")
+			continue
+		}
+		taken[slot] = true
+		suffix := ""
+		if slotted {
+			suffix = "/" + slot
+		}
+		l, err := weir.NewLimitKeeping(r.Name+suffix, cmp.Or(r.config.Was, r.Name)+suffix, w.spec)
+		if err != nil {
+			c.refuseLimit(w.path, err)
+			continue
+		}
+		q.limits = append(q.limits, l)
+	}
+	r.Limits = append(r.Limits, q.limits...)
+	return q
+}

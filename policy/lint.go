@@ -1,0 +1,4 @@
+package policy
+
+// lint looks for what is valid and may do harm.
+func (c *compiler) lint() {}

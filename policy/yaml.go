@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+)
+
+// The most that is read of a rules file.
+const (
+	// largestFile holds some ten thousand rules.
+	largestFile = 1 << 20
+	// deepestNesting is several times what the fields of a Config need.
+	deepestNesting = 32
+)
+
+// reader reads one rules file and collects what is wrong with it.
+type reader struct {
+	*source
+	found Diagnostics
+}
+
+// read makes YAML nodes of the text. The result is nil where there is no mapping
+// to go on with; then something has been found.
+func (r *reader) read() *yaml.Node {
+	if !r.checkText() {
+		return nil
+	}
+	documents := r.documents()
+	if r.found.Err() != nil {
+		return nil
+	}
+	if len(documents) == 0 || len(documents[0].Content) == 0 || isNull(documents[0].Content[0]) {
+		r.add("missing-version", "", 1, 1, 1, "the file says nothing: `version: 1` is missing", "begin it with `version: 1`")
+		return nil
+	}
+	if len(documents) > 1 {
+		second := documents[1]
+		r.add("several-documents", "", second.Line, 1, 3, "a second document begins here", "keep one document in a file; leave the line out if it is the same one")
+	}
+	return documents[0].Content[0]
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// add notes an error at a place of the text.
+func (r *reader) add(code, path string, line, column, length int, message, hint string) {
+	d := Diagnostic{Severity: Error, Code: code, Path: path, Message: message, Hint: hint}
+	r.put(&d, line, column, length)
+	r.found = append(r.found, d)
+}
+
+// checkText refuses what is no text, before anything parses it. What is left has
+// lines that end in \n alone, as the parser counts them, too.
+func (r *reader) checkText() bool {
+	const utf8Hint = "save it as UTF-8"
+	if len(r.text) > largestFile {
+		r.add("file-too-large", "", 1, 1, 1, fmt.Sprintf("the file has %d bytes, and 1 MiB is the most", len(r.text)), "rules differ by what they match; callers belong into plans and keys")
+		return false
+	}
+	rest := bytes.TrimPrefix(r.text, []byte("\ufeff"))
+	for i := len(r.text) - len(rest); i < len(r.text); {
+		c, size := utf8.DecodeRune(r.text[i:])
+		switch problem := wrongCharacter(c, size, r.text[i:]); {
+		case problem == "":
+		case c == utf8.RuneError:
+			r.addAt(i, size, problem, utf8Hint)
+			return false
+		default:
+			r.addAt(i, size, problem, `leave it out, or write it as an escape in double quotes, such as "\u2028"`)
+			return false
+		}
+		i += size
+	}
+	return true
+}
+
+// wrongCharacter says what is wrong with a character, "" for nothing.
+func wrongCharacter(c rune, size int, text []byte) string {
+	switch {
+	case c == utf8.RuneError && size == 1:
+		return "this is no UTF-8 text"
+	case c == '\r' && !bytes.HasPrefix(text, []byte("\r\n")):
+		return "a carriage return without a line feed"
+	case c == '\n' || c == '\r' || c == '\t':
+		return ""
+	case hidden(c) && c != '\u200d': // which joins emoji
+		return fmt.Sprintf("the character U+%04X, which is not seen", c)
+	}
+	return ""
+}
+
+// addAt notes an error at an offset of the text.
+func (r *reader) addAt(offset, length int, problem, hint string) {
+	line := 1 + bytes.Count(r.text[:offset], []byte("\n"))
+	r.add("bad-character", "", line, offset-r.lines[line-1]+1, length, problem, hint)
+}
+
+// documents parses the text; more than two documents are not needed to refuse
+// the second.
+func (r *reader) documents() (list []*yaml.Node) {
+	loader, err := yaml.NewLoader(bytes.NewReader(r.text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
+	for err == nil && len(list) < 2 {
+		var n yaml.Node
+		if err = loader.Load(&n); err == nil {
+			list = append(list, &n)
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.syntax(err)
+	}
+	return list
+}
+
+// secretLine finds fields whose values are not shown, where the parser cannot
+// say what belongs to what.
+var secretLine = regexp.MustCompile(`(?i)(?:token|secret|password|keys?)["']?\s*:\s*([^\s#].*)`)
+
+// syntax reports what the YAML parser says.
+func (r *reader) syntax(err error) {
+	for i := range r.lines {
+		if m := secretLine.FindStringSubmatchIndex(r.line(i + 1)); m != nil && !named(r.line(i + 1)[m[2]:m[3]]) {
+			r.secrets = append(r.secrets, stretch{r.lines[i] + m[2], r.lines[i] + m[3]})
+		}
+	}
+	var e *yaml.LoadError
+	if !errors.As(err, &e) {
+		r.add("yaml-syntax", "", 1, 1, 1, err.Error(), "")
+		return
+	}
+	mark := e.Mark
+	if mark.Line < 1 || mark.Line >= len(r.lines) && r.line(mark.Line) == "" && e.ContextMark.Line > 0 {
+		mark = e.ContextMark // nothing stands at the end of a file: where it began says more
+	}
+	column := r.column(mark.Line, mark.Column)
+	at := r.line(mark.Line)
+	message, hint := explainSyntax(e, at[min(column-1, len(at)):])
+	r.add("yaml-syntax", "", mark.Line, column, 1, message, hint)
+}
+
+const quoteIt = "put the text in quotes"
+
+// explainSyntax says what a message of the parser most often comes of.
+func explainSyntax(e *yaml.LoadError, at string) (message, hint string) {
+	message = e.Message
+	if e.ContextMsg != "" {
+		message = e.ContextMsg + ": " + message
+	}
+	switch has := func(s string) bool { return strings.Contains(message, s) }; {
+	case strings.HasPrefix(at, "\t"):
+		return "a tab does not indent", "indent with spaces"
+	case has("cannot start any token") && at != "":
+		return "a text does not begin with " + at[:1] + " in YAML", quoteIt
+	case has("mapping values are not allowed"):
+		return "a field inside a text, or a line that is indented too far", "align the line with its neighbours; a text that holds `: ` stands in quotes"
+	case has("did not find expected key"):
+		return "this line is neither a field nor an element of what stands above", "align it with its neighbours; a list's elements begin with `- `"
+	case has("did not find expected '-' indicator"):
+		return "this line is no element of the list above", "begin it with `- `, or align it with its neighbours"
+	case has("unknown anchor"):
+		return message, "a text that begins with * stands in quotes"
+	case has("scanning an alias") || has("scanning an anchor"):
+		return message, "a text that begins with * or & stands in quotes"
+	case has("exceeded max depth"):
+		return "lists and mappings are nested too deeply", fmt.Sprintf("a rules file needs less than %d levels", deepestNesting)
+	case has("could not find expected ':'"):
+		return "a field needs a colon and a space behind its name", "write `name: value`"
+	case has("quoted scalar"):
+		return "a quoted text does not end", "close the quote"
+	case has("flow sequence") || has("flow mapping"):
+		return "a list or mapping in brackets goes on", "put a comma or the closing bracket"
+	}
+	return message, ""
+}
