@@ -84,7 +84,7 @@ func TestTooManyLimitsIsAFault(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("rules:\n")
 	for i := range 17 {
-		fmt.Fprintf(&file, "- {name: r%d, match: "/%s", limit: 100/h}\n", i, [...]string{"", "{a}/"}[i%2])
+		fmt.Fprintf(&file, "- {name: r%d, match: %q, limit: 100/h}\n", i, [...]string{"/", "/{a}/"}[i%2])
 	}
 	b := start(t, file.String())
 	b.want("allowed limits", "GET /", peer)

@@ -118,4 +118,3 @@ func (d *daemon) serve() {
 	d.state.ready.Store(true)
 	d.logStart(ctx)
 }
-
