@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -119,6 +120,48 @@ func (c *crowd) sound() error {
 		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
 	}
 	return nil
+}
+
+// A thousand reloads of a store that is full, each with other numbers and other
+// names: what they leave behind goes when it says no more.
+func TestReloadsLeakNoMembers(t *testing.T) {
+	c, err := newCrowd(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		kept, err := weir.NewLimitKeeping(fmt.Sprint("renamed-", i), "b", weir.Spec{Count: int64(1 + i%7), Period: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := weir.MustLimit(fmt.Sprint("fresh-", i), "5/s")
+		if err := c.ExpectOnly(map[string]int{fresh.Rule(): 5}, kept, fresh); err != nil {
+			t.Fatal(err)
+		}
+		for caller := range 100 {
+			k, tag := c.Keyer().Key(weir.Text("user", fmt.Sprint(caller)))
+			for _, l := range []*weir.Limit{kept, fresh} {
+				if _, _, err := c.Take(context.Background(), []weir.Take{{Limit: l, Key: k, Tag: tag, Cost: 1}}, make([]weir.Decision, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := len(*c.members.Load()); n > c.sizes.limits || len(c.rules) > 20 {
+			t.Fatalf("reload %d: %d versions and %d rules", i, n, len(c.rules))
+		}
+		c.clock.Add(10_000_000)
+	}
+	if err := c.sound(); err != nil {
+		t.Error(err)
+	}
+	if err := c.ExpectOnly(nil, c.limits[0]); err != nil {
+		t.Fatal(err)
+	}
+	c.clock.Add(3_600_000_000)
+	c.prune()
+	if n := len(*c.members.Load()); n != 1 || len(c.Stats().Rules) != 1 {
+		t.Errorf("%d versions and %d rules are left, want one each", n, len(c.Stats().Rules))
+	}
 }
 
 // Whatever is granted can be seen afterwards: by no lack of room, no new rule in

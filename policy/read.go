@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weirhq/weir/policy/internal/match"
 	"github.com/weirhq/weir/policy/internal/token"
 )
 
@@ -25,7 +26,7 @@ func (c *call) value(p part) (string, bool) {
 	case fromQuery:
 		return query(c.found.Request.Query, p.name)
 	case fromHost:
-		host := canonicalHost(c.found.Request.Host)
+		host := match.Host(c.found.Request.Host)
 		return host, host != ""
 	case fromBasic:
 		return basicUser(c.found.Request.Header["Authorization"])
@@ -127,14 +128,6 @@ func basicUser(lines []string) (string, bool) {
 	}
 	user, _, is := strings.Cut(string(decoded), ":")
 	return user, is && user != ""
-}
-
-// canonicalHost is a host without its port and final dot, in lower case.
-func canonicalHost(host string) string {
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
 // lower lower-cases a value. Bytes that are no UTF-8 stay as they are: to

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -81,7 +82,7 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 		return usagef("a request is missing, such as 'POST /api/v1/jobs'")
 	}
 	file, line := args[:len(args)-1], args[len(args)-1]
-	request, err := flags.request(line)
+	request, err := flags.request(env, line)
 	if err != nil {
 		return err
 	}
@@ -127,9 +128,11 @@ func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) 
 		return found, err
 	}
 	found.Explanation = engine.Explain(ctx, r)
+	var o weir.Outcome
+	engine.Decide(ctx, r, &o) // nobody else's store: the answer as it would be, one request later
 	fields := http.Header{}
-	writer.Write(fields, found.Outcome)
-	found.Status, found.Headers = header.Status(found.Outcome), fields
+	writer.Write(fields, &o)
+	found.Status, found.Headers = header.Status(&o), fields
 	return found, nil
 }
 
@@ -162,7 +165,7 @@ func explainServer(ctx context.Context, env *Env, flags explainFlags, r *weir.Re
 }
 
 // request reads the line and the flags.
-func (f *explainFlags) request(line string) (*weir.Request, error) {
+func (f *explainFlags) request(env *Env, line string) (*weir.Request, error) {
 	method, target, ok := strings.Cut(strings.TrimSpace(line), " ")
 	target = strings.TrimSpace(target)
 	if !ok || target == "" || strings.ContainsAny(target, " \t") {
@@ -182,7 +185,7 @@ func (f *explainFlags) request(line string) (*weir.Request, error) {
 		}
 		http.Header(r.Header).Add(name, strings.TrimSpace(value))
 	}
-	return r, f.address(r)
+	return r, f.address(env, r)
 }
 
 // split takes a target apart: a path with or without a query, or a whole URL.
@@ -207,9 +210,10 @@ func split(r *weir.Request, target string) error {
 }
 
 // address reads --ip and --peer.
-func (f *explainFlags) address(r *weir.Request) error {
+func (f *explainFlags) address(env *Env, r *weir.Request) error {
 	if f.ip == "" && f.peer == "" {
 		r.Addr = netip.MustParseAddr(stranger)
+		fmt.Fprintf(env.Stderr, "weir: no --ip and no --peer: explained for a caller at %s\n", stranger)
 		return nil
 	}
 	if f.ip != "" {

@@ -16,8 +16,8 @@ import (
 func (e *explainJSON) print(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s\n", e.Method, e.Host, e.Path)
-	if e.Ambiguity != "" {
-		line(&b, "path", "ambiguous: "+e.Ambiguity)
+	if e.Ambiguous != "" {
+		line(&b, "path", "ambiguous: "+e.Ambiguous)
 	}
 	line(&b, "address", e.address())
 	if e.Token != "" {
@@ -33,6 +33,9 @@ func (e *explainJSON) print(w io.Writer) error {
 		printRule(&b, &e.Rules[i])
 	}
 	fmt.Fprintf(&b, "\n%s\n", e.verdict())
+	if e.Error != "" {
+		line(&b, "error", e.Error)
+	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		for _, value := range e.Headers[name] {
 			fmt.Fprintf(&b, "  %s: %s\n", name, value)
@@ -58,8 +61,11 @@ func (e *explainJSON) address() string {
 	if e.AddressReason != "" {
 		text += " (" + e.AddressReason + ")"
 	}
-	if !e.Sure {
-		text += "; not sure, so no exemption and no network fits"
+	if e.Network != "" && !strings.HasPrefix(e.Network, e.Address+"/") {
+		text += "; counted under " + e.Network
+	}
+	if !e.AddressSure {
+		text += "; not sure, so that no exemption and no network fits"
 	}
 	return text
 }
@@ -76,8 +82,8 @@ func printRule(w io.Writer, r *policy.RuleExplanation) {
 		matched += ": " + r.Why
 	}
 	fmt.Fprintf(w, "\n%s %s\n", r.Rule, matched)
-	if len(r.Key) > 0 {
-		line(w, "key", strings.TrimSpace(strings.Join(r.Key, " + ")+hash(r.KeyHash)))
+	if r.Key != "" {
+		line(w, "key", r.Key+hash(r.KeyHash))
 	}
 	if r.Missing != "" {
 		line(w, "missing", r.Missing)
@@ -87,6 +93,9 @@ func printRule(w io.Writer, r *policy.RuleExplanation) {
 	}
 	for i := range r.Limits {
 		line(w, "limit", limitText(&r.Limits[i]))
+	}
+	if len(r.Limits) == 0 && r.Verdict != "" {
+		line(w, "verdict", r.Verdict)
 	}
 }
 

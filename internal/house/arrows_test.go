@@ -55,7 +55,6 @@ var rooms = []room{
 	}},
 	{path: "policy/internal/match", floor: 3},
 	{path: "policy/internal/token", floor: 3, modules: []string{
-		"github.com/MicahParks/keyfunc/v3",
 		"github.com/golang-jwt/jwt/v5",
 	}},
 	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
@@ -82,6 +81,7 @@ var rooms = []room{
 var testModules = []string{
 	"github.com/anishathalye/porcupine",
 	"github.com/go-chi/chi/v5",
+	"github.com/golang-jwt/jwt/v5",
 	"github.com/google/go-cmp",
 	"github.com/invopop/jsonschema",
 	"github.com/rogpeppe/go-internal",

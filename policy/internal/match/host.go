@@ -39,3 +39,14 @@ func bracketed(name string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(inside)
 	return addr, err == nil && addr.Is6()
 }
+
+// Host returns the canonical form of a Host: without port and final dot, in lower
+// case, an IPv6 address in its shortest spelling. Hosts that fit the same
+// patterns have the same.
+func Host(host string) string {
+	name := hostname(host)
+	if addr, ok := bracketed(name); ok {
+		return "[" + addr.String() + "]"
+	}
+	return strings.ToLower(name)
+}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"syscall"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/metrics"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
@@ -24,6 +26,7 @@ type daemon struct {
 	metrics *metrics.Metrics
 	engine  *policy.Engine
 	decider weir.Decider // the engine, timed
+	refused *refusals.Log
 
 	proxy     *proxy.Proxy // nil without a listener for it
 	surfaces  surfaces
@@ -36,7 +39,7 @@ type daemon struct {
 // [policy.Diagnostics] where the rules cannot be used, [ErrCut] after a second
 // signal. The context's end is like a signal.
 func Run(ctx context.Context, c Config) error {
-	d := &daemon{config: c}
+	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}}}
 	defer d.close()
 	if err := d.build(); err != nil {
 		return err
@@ -107,11 +110,18 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
+	d.refused, err = refusals.New(refusals.Config{Logger: d.config.Log, Now: d.config.Now})
+	if err != nil {
+		return err
+	}
 	d.engine, err = policy.NewEngine(policy.EngineConfig{
-		Policy:  p,
-		Store:   d.metrics.Store(d.store),
-		Observe: d.metrics.Observe,
-		Now:     d.config.Now,
+		Policy: p,
+		Store:  d.metrics.Store(d.store),
+		Observe: func(ctx context.Context, f *policy.Finding) {
+			d.metrics.Observe(ctx, f)
+			d.refused.Observe(ctx, f)
+		},
+		Now: d.config.Now,
 	})
 	if err != nil {
 		return err
@@ -171,6 +181,7 @@ func (d *daemon) watch(ctx context.Context) error {
 }
 
 func (d *daemon) look(ctx context.Context) {
+	d.refused.Flush(ctx)
 	if d.turned != nil {
 		d.turned.Check(ctx)
 	}

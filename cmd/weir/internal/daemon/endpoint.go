@@ -4,10 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"path/filepath"
 
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
-	"github.com/weirhq/weir/cmd/weir/internal/reload"
 	"github.com/weirhq/weir/policy"
 )
 
@@ -41,7 +39,6 @@ func (e *endpoint) url() string {
 // bind opens every listener, and serves none yet.
 func (d *daemon) bind(ctx context.Context) error {
 	p := d.engine.Policy()
-	var certificates []*reload.Certificate
 	for _, f := range d.faces(p) {
 		c := listen.Config{
 			Address:       f.config.Address,
@@ -52,18 +49,12 @@ func (d *daemon) bind(ctx context.Context) error {
 			Logger:        d.config.Log.With("listener", f.name),
 		}
 		if f.config.TLS != nil {
-			certificate, err := reload.NewCertificate("listen."+f.name, d.rooted(*f.config.TLS), d.config.Source.ReadFile)
-			if err != nil {
-				return err
-			}
-			certificates = append(certificates, certificate)
-			c.TLS = certificate.TLS()
+			c.TLS = d.surfaces.tls(f.name)
 		}
 		if err := d.open(ctx, f, c); err != nil {
 			return err
 		}
 	}
-	d.watcher.Watch(certificates)
 	return nil
 }
 
@@ -83,21 +74,11 @@ func (d *daemon) open(ctx context.Context, f face, c listen.Config) error {
 		return unusable(f.name, f.config.Address, err)
 	}
 	d.metrics.Listener(f.name, l.Counts)
+	d.surfaces.handlers[f.name] = f.handler
 	d.endpoints = append(d.endpoints, &endpoint{
-		name: f.name, config: *f.config, listener: l, server: l.Server(f.handler), done: make(chan struct{}),
+		name: f.name, config: *f.config, listener: l, server: l.Server(d.surfaces.handler(f.name)), done: make(chan struct{}),
 	})
 	return nil
-}
-
-// rooted gives file names as they are opened: relative to the rules file, as
-// everything that it names.
-func (d *daemon) rooted(names policy.TLS) policy.TLS {
-	for _, name := range []*string{&names.Cert, &names.Key, &names.ClientCA} {
-		if *name != "" && !filepath.IsAbs(*name) && d.config.Source.Name != "-" {
-			*name = filepath.Join(filepath.Dir(d.config.Source.Name), *name)
-		}
-	}
-	return names
 }
 
 // serve begins to answer, everywhere at once, and says so when it is so.

@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync/atomic"
 
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
@@ -20,7 +23,8 @@ const (
 
 // surfaces are what a reload changes beside the engine.
 type surfaces struct {
-	upstream string // what the proxy was started with
+	upstream string                  // what the proxy was started with; "" without one
+	handlers map[string]http.Handler // by listener; they do not change once it is served
 	now      atomic.Pointer[settings]
 }
 
@@ -28,6 +32,52 @@ type surfaces struct {
 type settings struct {
 	header *header.Writer
 	proxy  *proxy.Settings // nil without a proxy
+	doors  map[string]door // of listeners, by name
+}
+
+// door is what a listener demands of its clients, as far as a reload changes it.
+type door struct {
+	handler http.Handler // behind the token, where there is one
+	tls     *tls.Config  // nil without TLS
+}
+
+// doors are those of a policy. A listener that it has no more keeps what it had
+// until a restart, and so does one that loses its certificate.
+func (s *surfaces) doors(p *policy.Policy) map[string]door {
+	l := p.Config().Listeners()
+	all := map[string]door{}
+	if old := s.now.Load(); old != nil {
+		maps.Copy(all, old.doors)
+	}
+	for name, of := range map[string]*policy.Listener{proxyName: l.Proxy, httpName: l.HTTP, opsName: l.Ops} {
+		if of == nil {
+			continue
+		}
+		made := door{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) }), tls: all[name].tls}
+		if token := p.Token(of); token != "" {
+			made.handler = listen.RequireToken(token, made.handler)
+		}
+		if c := p.TLS(of); c != nil {
+			made.tls = c.Clone()
+			made.tls.NextProtos = []string{"h2", "http/1.1"} // a server adds them to its own configuration alone
+		}
+		all[name] = made
+	}
+	return all
+}
+
+// tls is for a listener: each handshake gets the certificate of the policy that
+// holds then.
+func (s *surfaces) tls(name string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now.Load().doors[name].tls, nil },
+	}
+}
+
+// handler answers at a listener, with what the policy that holds then demands.
+func (s *surfaces) handler(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().doors[name].handler.ServeHTTP(w, r) })
 }
 
 // prepare makes settings of a policy, and changes nothing.
@@ -37,7 +87,7 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headers: %w", err)
 	}
-	made := &settings{header: w}
+	made := &settings{header: w, doors: s.doors(p)}
 	if s.upstream == "" {
 		return made, nil
 	}
@@ -68,7 +118,7 @@ func (s *surfaces) use(made *settings) { s.now.Store(made) }
 
 // buildSurfaces makes what the first policy needs.
 func (d *daemon) buildSurfaces(p *policy.Policy) error {
-	listeners := listenersOf(p.Config())
+	listeners := p.Config().Listeners()
 	if listeners.Proxy != nil {
 		d.surfaces.upstream = p.Config().Upstream
 	}
@@ -87,23 +137,9 @@ func (d *daemon) buildSurfaces(p *policy.Policy) error {
 	return err
 }
 
-// listenersOf are the listeners of a policy, or the usual ones where it names
-// none.
-func listenersOf(c *policy.Config) policy.Listen {
-	l := c.Listen
-	if l != (policy.Listen{}) {
-		return l
-	}
-	if c.Upstream != "" {
-		l.Proxy = &policy.Listener{Address: ":8000"}
-	}
-	l.Ops = &policy.Listener{Address: "127.0.0.1:9090"}
-	return l
-}
-
 // faces lists the surfaces that a policy wants served, the operators' last.
 func (d *daemon) faces(p *policy.Policy) []face {
-	listeners := listenersOf(p.Config())
+	listeners := p.Config().Listeners()
 	var list []face
 	add := func(name string, config *policy.Listener, handler http.Handler, streams bool) {
 		if config != nil {

@@ -83,7 +83,7 @@ func (s *Settings) forward(out http.Header, in *http.Request, trusted bool) {
 // doing.
 func (s *Settings) restore(out, in http.Header) {
 	for name, lines := range in {
-		if s.speaksOfCallers(name) && !ours(name) && len(out[name]) == 0 {
+		if s.speaksOfCallers(name) && !s.strips(name, true) && len(out[name]) == 0 {
 			out[name] = slices.Clone(lines)
 		}
 	}

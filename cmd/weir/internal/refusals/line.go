@@ -3,6 +3,7 @@ package refusals
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 
@@ -52,22 +53,31 @@ func (l *Log) wouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied)
 	})
 }
 
-// fault logs a failure of the store or of a rule, whatever was made of it.
-func (l *Log) fault(ctx context.Context, f *policy.Finding) {
-	rule := decider(f.Outcome)
+// failure logs that the store or a rule failed, whatever was made of it. A
+// failure that decided is the deciding rule's; of another it is not known whose.
+func (l *Log) failure(ctx context.Context, f *policy.Finding) {
+	rule := ""
+	if f.Outcome.Cause == weir.ByFault {
+		rule = decider(f.Outcome)
+	}
 	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func() []slog.Attr {
 		o := f.Outcome
 		status := http.StatusOK
 		if !o.Allowed {
 			status = header.Status(o)
 		}
-		return append(about(f, applied(f, rule)),
+		line := append(about(f, applied(f, rule)),
 			slog.String("rule", rule),
 			slog.String("reason", policy.ReasonFault.String()),
 			slog.String("kind", fault.Of(o.Err).String()),
 			slog.Bool("allowed", o.Allowed),
 			slog.Int("status", status),
 			slog.String("mode", o.Mode().String()))
+		var state *weir.StateError
+		if errors.As(o.Err, &state) {
+			line = append(line, slog.String("limit", state.Limit))
+		}
+		return line
 	})
 }
 

@@ -76,9 +76,10 @@ func New(c Config) (*Log, error) {
 // nothing that would have refused it and no failure, costs next to nothing.
 func (l *Log) Observe(ctx context.Context, f *policy.Finding) {
 	o := f.Outcome
-	if o.Err != nil && (o.Cause == weir.ByFault || o.Allowed) {
-		l.fault(ctx, f)
-	} else if !o.Allowed {
+	if o.Err != nil && o.Cause != weir.ByMissing && o.Cause != weir.ByRequest {
+		l.failure(ctx, f)
+	}
+	if !o.Allowed && o.Cause != weir.ByFault {
 		l.refusal(ctx, f)
 	}
 	for i := range f.Applied {

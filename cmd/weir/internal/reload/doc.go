@@ -1,7 +1,7 @@
-// Package reload keeps a running daemon by its files: the rules, what they name,
-// the certificates of listeners, and the switch. A good change is put in place; a
-// bad one changes nothing, is told whole, and is looked at again when the file
-// has changed once more.
+// Package reload keeps a running daemon by its files: the rules, the keys,
+// certificates and tokens that they name, and the switch. A good change is put in
+// place; a bad one changes nothing, is told whole, and is looked at again when a
+// file has changed once more.
 //
 // Files are known by their content, which is read and hashed at every look: that
 // finds an editor's rename, a write in place, and the swapped symbolic links of a

@@ -14,9 +14,6 @@ type Config struct {
 	// Source is where the rules come from.
 	Source policy.Source
 
-	// Certificates are looked at and loaded with the rules.
-	Certificates []*Certificate
-
 	// Apply puts a policy in place, whole or not at all.
 	Apply func(*policy.Policy) error
 
@@ -71,10 +68,6 @@ func (w *Watcher) Load() (*policy.Policy, policy.Diagnostics) {
 	return p, found
 }
 
-// Watch says which certificates go with the rules: what the first policy's
-// listeners name.
-func (w *Watcher) Watch(certificates []*Certificate) { w.config.Certificates = certificates }
-
 func (w *Watcher) load() (*policy.Policy, policy.Diagnostics) {
 	source := w.config.Source
 	source.ReadFile = w.files.begin()
@@ -85,25 +78,13 @@ func (w *Watcher) load() (*policy.Policy, policy.Diagnostics) {
 // and is the same as at the look before.
 func (w *Watcher) Check(ctx context.Context) {
 	if w.files.settled() {
-		w.reloadRules(ctx, "the files have changed")
-	}
-	for _, c := range w.config.Certificates {
-		if c.files.settled() {
-			w.reloadCertificate(ctx, c)
-		}
+		w.Reload(ctx, "the files have changed")
 	}
 }
 
-// Reload loads everything again, changed or not.
+// Reload loads everything again, changed or not, and leaves everything as it is
+// unless the whole of it is good. Why is for the log.
 func (w *Watcher) Reload(ctx context.Context, why string) {
-	w.reloadRules(ctx, why)
-	for _, c := range w.config.Certificates {
-		w.reloadCertificate(ctx, c)
-	}
-}
-
-// reloadRules leaves everything as it is unless the whole of it is good.
-func (w *Watcher) reloadRules(ctx context.Context, why string) {
 	log := w.config.Log
 	p, found := w.load()
 	result := Result{At: w.config.Now(), Policy: w.current, Found: found}
@@ -134,14 +115,6 @@ func (w *Watcher) applied(ctx context.Context, p *policy.Policy, why string, res
 		w.config.Log.WarnContext(ctx, "a changed field needs a restart; everything else holds already", "field", field)
 	}
 	w.current = p
-}
-
-func (w *Watcher) reloadCertificate(ctx context.Context, c *Certificate) {
-	if err := c.Load(); err != nil {
-		w.config.Log.ErrorContext(ctx, "a certificate was not reloaded: the one before stays", "listener", c.name, "err", err)
-		return
-	}
-	w.config.Log.InfoContext(ctx, "a certificate was reloaded", "listener", c.name)
 }
 
 // logDiagnostics tells each by itself, as a log wants it. The line of the file

@@ -1,0 +1,183 @@
+package proxy_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+)
+
+// A client that stops sending its body is answered 408, by HTTP/1 and HTTP/2;
+// one that is slow but moves is served.
+func TestSlowBody(t *testing.T) {
+	server, client := certified(t)
+	for _, secure := range []bool{false, true} {
+		p := plan{upstream: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })}
+		p.config.Timeouts.Read = 100 * time.Millisecond
+		if secure {
+			p.listen.TLS = server
+		}
+		r := newRig(t, p)
+		for _, test := range []struct {
+			parts, want int
+			stalls      bool
+		}{{6, http.StatusOK, false}, {1, http.StatusRequestTimeout, true}} {
+			from, to := io.Pipe()
+			go func() {
+				for range test.parts {
+					_, _ = to.Write([]byte("x"))
+					<-time.After(p.config.Timeouts.Read / 3)
+				}
+				if !test.stalls {
+					to.Close()
+				}
+			}()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, _ := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req)
+			if res.StatusCode != test.want {
+				t.Errorf("secure %t, stalls %t: %s", secure, test.stalls, res.Status)
+			}
+			from.Close()
+		}
+		if got := r.proxy.Stats(); got != (proxy.Stats{SlowClients: 1}) {
+			t.Errorf("secure %t: %+v", secure, got)
+		}
+	}
+}
+
+// The deadline of a body that has been read is over: the answer to an upload may
+// take longer than a read.
+func TestAnswerAfterUploadMayBeLate(t *testing.T) {
+	p := plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-time.After(120 * time.Millisecond) // longer than Read
+		_, _ = io.WriteString(w, "late")
+	})}
+	p.config.Timeouts.Read = 30 * time.Millisecond
+	server, client := certified(t)
+	for _, secure := range []bool{false, true} {
+		if secure {
+			p.listen.TLS = server
+		}
+		r := newRig(t, p)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, text := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req); text != "late" {
+			t.Errorf("secure %t: %s %q", secure, res.Status, text)
+		}
+	}
+}
+
+// A client that takes nothing of its answer loses the connection, and the
+// upstream its request.
+func TestSlowReader(t *testing.T) {
+	server, client := certified(t)
+	for _, secure := range []bool{false, true} {
+		ended := make(chan struct{})
+		p := plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(ended)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+					return
+				}
+			}
+		})}
+		p.config.Timeouts.Write = 100 * time.Millisecond
+		if secure {
+			p.listen.TLS = server
+		}
+		r := newRig(t, p)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}
+		res, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		receive(t, ended)
+		res.Body.Close()
+		tr.CloseIdleConnections()
+	}
+}
+
+// 1,000 requests that are given up leave nothing behind.
+func TestNothingIsLeftBehind(t *testing.T) {
+	r := newRig(t, plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})})
+	abort := func() {
+		c, err := net.Dial("tcp", r.address)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody")
+		_, _ = bufio.NewReader(c).ReadString('\n')
+	}
+	abort()
+	goroutines, files := runtime.NumGoroutine(), descriptors(t)
+	slots := make(chan struct{}, 50)
+	for range 1000 {
+		slots <- struct{}{}
+		go func() {
+			abort()
+			<-slots
+		}()
+	}
+	const slack = 8 // connections that are just closing, the runtime's own
+	eventually(t, "goroutines and descriptors are given back", func() bool {
+		return runtime.NumGoroutine() <= goroutines+slack && descriptors(t) <= files+slack
+	})
+	if n := len(r.script.asked()); n != 1001 {
+		t.Errorf("decided %d", n)
+	}
+}
+
+// descriptors is the number of files that the process has open, where the
+// system tells.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(list)
+}
+
+// At the end a request in flight is answered, and a WebSocket is closed when
+// patience ends.
+func TestShutdownEndsUpgrades(t *testing.T) {
+	came := make(chan http.Header, 1)
+	r := newRig(t, plan{upstream: echo(came)})
+	c := r.dial()
+	write(t, c, "GET /chat HTTP/1.1\nHost: h\nConnection: Upgrade\nUpgrade: websocket\n\n")
+	from := bufio.NewReader(c)
+	if res, err := http.ReadResponse(from, nil); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v %v", res, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := r.server.Shutdown(ctx); err == nil {
+		t.Error("the shutdown did not wait for the WebSocket")
+	}
+	if _, err := from.ReadByte(); err == nil || os.IsTimeout(err) {
+		t.Errorf("the WebSocket goes on: %v", err)
+	}
+}
