@@ -256,9 +256,9 @@ func (l *Limit) Capacity() int64 {
 //	deny           0
 //	unlimited      MaxInt64
 //
-// Days are shorter than that, once a year or once for ever, in zones that move
-// their clocks by more than an hour (Antarctica/Troll), and where a zone moves to
-// another side of the date line.
+// Days are shorter than that, once a year or once for ever, where clocks are moved
+// by more than an hour (Antarctica/Troll).
+//
 // Settlements above an estimate (Force), units given back, other numbers under
 // which the state was judged before, and a clock that jumps ahead come on top
 // (docs/limitations.md).

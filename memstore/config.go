@@ -49,7 +49,7 @@ type Config struct {
 	// multiple of the store's parts, of which there are at most 64. Together
 	// they are at most half of the room for entries, which is seven eighths of
 	// MaxKeys. What is left of that half is shared equally by the other rules
-	// that the store knows.
+	// that the store knows. Store.ExpectOnly replaces all of it.
 	Reserved map[string]int
 
 	// Now replaces the clock, for tests: microseconds since 1970, from 1 to

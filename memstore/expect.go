@@ -51,7 +51,9 @@ func (s *Store) Expect(limits ...*weir.Limit) error {
 // counters of Stats stay where they were counted.
 //
 // All of it happens in one step, with every take of the store either before or
-// after it: a pause that grows with the keys held, ten or twenty milliseconds for a million.
+// after it: a pause that grows with the keys held, ten or twenty milliseconds for a
+// million.
+//
 // Errors, after which nothing has changed: *weir.FieldError, joined, for what is
 // reserved and for two rules that keep one limit's states; weir.ErrNotApplied for
 // more limits than the store has overflow cells for; weir.ErrClosed.

@@ -79,7 +79,7 @@ func (d *decoder) value(n *yaml.Node, path string, f field, v reflect.Value) {
 	defer leave()
 	p := d.places[path]
 	d.places[path] = place{p.key, n}
-	if f.secret && !(n.Kind == yaml.ScalarNode && named(n.Value)) || f.name == "upstream" && strings.Contains(n.Value, "@") {
+	if f.secret && !shown(n) || f.name == "upstream" && strings.Contains(n.Value, "@") {
 		d.hideAll(n)
 	}
 	switch {
@@ -146,6 +146,12 @@ func (d *decoder) follow(n *yaml.Node, path string) (target *yaml.Node, leave fu
 	return nil, nil
 }
 
+// shown reports whether what stands for a secret may be shown itself.
+func shown(n *yaml.Node) bool {
+	url := strings.HasPrefix(n.Value, "https://") && !strings.Contains(n.Value, "@")
+	return n.Kind == yaml.ScalarNode && (n.Tag == "!!bool" || url || named(n.Value))
+}
+
 // hideAll keeps a value and all that is in it from being shown.
 func (d *decoder) hideAll(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
@@ -158,8 +164,15 @@ func (d *decoder) hideAll(n *yaml.Node) {
 
 // wrongKind refuses a list where a text is meant, and the like.
 func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
-	got := "a text"
-	hint := "write " + want
+	got, hint := "a text", "write "+want
+	switch {
+	case want == "a list" && n.Kind == yaml.ScalarNode:
+		hint = "put it into brackets: [" + visible(n.Value) + "]"
+	case want == "a list":
+		hint = "begin each element with `- `"
+	case want == "a mapping":
+		hint = "write its fields below it, each as `name: value`"
+	}
 	switch {
 	case n.Kind == yaml.SequenceNode:
 		got = "a list"
@@ -231,6 +244,9 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value) {
 	d.pairs(n, path, func(key, value *yaml.Node) {
 		at := member(path, key.Value)
 		d.places[at] = place{key, value}
+		if plain := path + "." + key.Value; plain != at {
+			d.quoted[plain] = at
+		}
 		each := reflect.New(v.Type().Elem()).Elem()
 		d.value(value, at, field{secret: secretTable(path)}, each)
 		v.SetMapIndex(reflect.ValueOf(key.Value), each)

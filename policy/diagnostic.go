@@ -116,6 +116,9 @@ func (d Diagnostics) sorted() Diagnostics {
 	})
 	seen := map[Diagnostic]bool{}
 	d = slices.DeleteFunc(d, func(one Diagnostic) bool {
+		if one.Line > 0 {
+			one.Path = "" // by an alias, one text stands in several places
+		}
 		again := seen[one]
 		seen[one] = true
 		return again

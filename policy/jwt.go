@@ -44,7 +44,7 @@ func (c *compiler) jwt() {
 // needsNoToken refuses rules that count by claims nobody verifies.
 func (c *compiler) needsNoToken() {
 	refuse := func(path, text string) {
-		if strings.HasPrefix(text, "jwt:") {
+		if claim, ok := strings.CutPrefix(text, "jwt:"); ok && claim != "" {
 			c.refuse("no-jwt", path, Span{}, text+" is a claim of a token, and nothing says how tokens are verified", "add jwt with keys and algorithms")
 		}
 	}

@@ -239,7 +239,13 @@ func (c *compiler) tls(path string, t *TLS) *tls.Config {
 func (c *compiler) upstream() {
 	const path = "upstream"
 	text := c.config.Upstream
-	if text == "" || text == "demo" {
+	if text == "" {
+		return
+	}
+	if c.config.Listeners().Proxy == nil {
+		c.warn("unused-upstream", path, "there is an upstream, and no proxy that listens", "add `proxy: :8000` to listen, or leave upstream out")
+	}
+	if text == "demo" {
 		return
 	}
 	u, err := url.Parse(text)
@@ -274,7 +280,6 @@ func (c *compiler) upstream() {
 func (c *compiler) upstreamLoop(u *url.URL) {
 	l := c.config.Listeners().Proxy
 	if l == nil {
-		c.warn("unused-upstream", "upstream", "there is an upstream, and no proxy that listens", "add `proxy: :8000` to listen, or leave upstream out")
 		return
 	}
 	port := u.Port()

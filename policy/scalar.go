@@ -127,6 +127,8 @@ func checkRange(name, text string, n int64, f field) complaint {
 	switch {
 	case f.min == 0 && f.max == 0 || f.min <= n && n <= f.max:
 		return complaint{}
+	case f.min == f.max:
+		return complaint{"out-of-range", fmt.Sprintf("%s is %d, not %s", name, f.min, text), fmt.Sprintf("write %d", f.min)}
 	case n == 0:
 		return complaint{"out-of-range", name + " is at least " + ranged(f, f.min) + "; 0 does not mean without bound", "leave the field out for its default"}
 	}

@@ -21,6 +21,8 @@ func (c *compiler) settings() {
 	c.clientIP()
 	c.jwt()
 	c.memory()
+	c.size()
+	c.patterns("routes", c.config.Routes)
 	c.policy.path = match.Options{
 		Pass:      c.config.Path.Ambiguous == AmbiguousPass,
 		Fold:      c.config.Path.Fold,
@@ -76,10 +78,12 @@ func (c *compiler) number(path string, v reflect.Value, f field) {
 	}
 }
 
+// defaultKeys is how many callers the table holds where the file says nothing.
+const defaultKeys = 1_000_000
+
 // memory checks that the rules' own rooms fit into the table.
 func (c *compiler) memory() {
-	const byDefault = 1_000_000
-	most := cmp.Or(c.config.Memory.MaxKeys, byDefault)
+	most := cmp.Or(c.config.Memory.MaxKeys, defaultKeys)
 	room := roomFor(most)
 	total := 0
 	for i := range c.config.Rules {
@@ -96,6 +100,17 @@ func (c *compiler) memory() {
 // roomFor is how many keys of a table of this size can be kept for rules: half of
 // what is not set apart for overflow (see memstore.Config).
 func roomFor(maxKeys int) int { return (maxKeys - maxKeys/8) / 2 }
+
+// mostRules bounds what is compared with each other when a policy is compiled, and
+// what a request is compared with.
+const mostRules = 2000
+
+// size refuses more than is meant to be written by rules.
+func (c *compiler) size() {
+	if n := len(c.config.Rules); n > mostRules {
+		c.refuse("too-many-rules", element("rules", mostRules), Span{}, fmt.Sprintf("there are %d rules, and %d is the most", n, mostRules), "rules differ by what they match; callers belong into keys and plans")
+	}
+}
 
 // secret reads a text that is named by where it is: env:NAME or file:PATH. What
 // is neither stands for itself.

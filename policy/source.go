@@ -23,6 +23,10 @@ type source struct {
 	// secrets are the parts of the text that nobody is shown.
 	secrets []stretch
 
+	// quoted are the paths of names that are written in brackets and quotes, by
+	// the same paths without.
+	quoted map[string]string
+
 	// unspoken are the paths that hold a secret, and are not shown either.
 	unspoken []string
 }
@@ -35,7 +39,7 @@ type place struct{ key, value *yaml.Node }
 type stretch struct{ from, to int }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, text: text, lines: []int{0}, places: map[string]place{}, variables: map[string]string{}}
+	s := &source{name: name, text: text, lines: []int{0}, places: map[string]place{}, variables: map[string]string{}, quoted: map[string]string{}}
 	for i, c := range text {
 		if c == '\n' {
 			s.lines = append(s.lines, i+1)
@@ -73,6 +77,11 @@ func (s *source) column(line, characters int) int {
 // locate finds where a diagnostic's path stands. A field that is not there is
 // looked for where it belongs.
 func (s *source) locate(d *Diagnostic) {
+	for path := d.Path; path != ""; path = parentOf(path) {
+		if known, ok := s.quoted[path]; ok {
+			d.Path = known + d.Path[len(path):]
+		}
+	}
 	if slices.Contains(s.unspoken, d.Path) {
 		defer func() { d.Path = parentOf(d.Path) }()
 	}

@@ -140,6 +140,10 @@ func (r *reader) syntax(err error) {
 		mark = e.ContextMark // nothing stands at the end of a file: where it began says more
 	}
 	column := r.column(mark.Line, mark.Column)
+	for r.line(mark.Line) == "" && mark.Line > 1 { // the end of the text is behind its last word
+		mark.Line--
+		column = len(strings.TrimRight(r.line(mark.Line), " ")) + 1
+	}
 	at := r.line(mark.Line)
 	message, hint := explainSyntax(e, at[min(column-1, len(at)):])
 	r.add("yaml-syntax", "", mark.Line, column, 1, message, hint)
@@ -164,6 +168,8 @@ func explainSyntax(e *yaml.LoadError, at string) (message, hint string) {
 		return "this line is neither a field nor an element of what stands above", "align it with its neighbours; a list's elements begin with `- `"
 	case has("did not find expected '-' indicator"):
 		return "this line is no element of the list above", "begin it with `- `, or align it with its neighbours"
+	case has("did not find expected node content"):
+		return "a value is missing here, or a bracket that closes", "write it, or take the comma or bracket away"
 	case has("unknown anchor"):
 		return message, "a text that begins with * stands in quotes"
 	case has("scanning an alias") || has("scanning an anchor"):

@@ -22,7 +22,9 @@ type checkJSON struct {
 	Limits      int              `json:"limits"`           // 0 with errors
 	Digest      string           `json:"digest,omitempty"` // without errors
 	Diagnostics []diagnosticJSON `json:"diagnostics"`
-	Worst       []worstJSON      `json:"worst,omitempty"` // with -v, without errors
+
+	// Worst has every version of every limit, with -v and without errors.
+	Worst []policy.WorstCase `json:"worst,omitempty"`
 }
 
 // diagnosticJSON is one thing that is wrong with a rules file.
@@ -66,8 +68,8 @@ func check(env *Env, args []string, flags checkFlags) error {
 	}
 	p, found := policy.Load(source)
 	result := checked(source.Name, p, found)
-	if flags.verbose {
-		result.Worst = worst(p)
+	if flags.verbose && p != nil {
+		result.Worst = p.Worst()
 	}
 	if flags.json {
 		err = printJSON(env.Stdout, result)
@@ -86,6 +88,9 @@ func check(env *Env, args []string, flags checkFlags) error {
 }
 
 func checked(name string, p *policy.Policy, found policy.Diagnostics) checkJSON {
+	if name == "-" {
+		name = "stdin"
+	}
 	r := checkJSON{File: name, OK: p != nil, Diagnostics: []diagnosticJSON{}}
 	for i := range found {
 		d := &found[i]
@@ -112,7 +117,11 @@ func (r *checkJSON) print(w io.Writer, found policy.Diagnostics, color bool) err
 	if err := printWorst(w, r.Worst); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n", r.File, r.summary())
+	apart := ""
+	if len(found)+len(r.Worst) > 0 {
+		apart = "\n"
+	}
+	_, err := fmt.Fprintf(w, "%s%s: %s\n", apart, r.File, r.summary())
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/metrics"
+	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
@@ -30,7 +31,7 @@ type daemon struct {
 
 	proxy     *proxy.Proxy // nil without a listener for it
 	surfaces  surfaces
-	state     state
+	ready     ops.Readiness
 	endpoints []*endpoint
 	failed    chan error // what ended a listener that nobody had closed
 }
@@ -128,6 +129,7 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	}
 	d.decider = d.metrics.Timed(d.engine)
 	d.metrics.Loaded(p)
+	d.ready.Loaded()
 	return nil
 }
 
@@ -149,12 +151,13 @@ func (d *daemon) apply(p *policy.Policy) error {
 
 // reloaded tells how an attempt to load the rules ended.
 func (d *daemon) reloaded(r reload.Result) {
-	d.state.reloaded(r)
 	if r.OK {
 		d.metrics.Loaded(r.Policy)
-	} else {
-		d.metrics.LoadFailed()
+		d.ready.Loaded()
+		return
 	}
+	d.metrics.LoadFailed()
+	d.ready.LoadFailed(errors.Join(r.Found.Err(), r.Err))
 }
 
 // watch acts on signals and on what files say, until it is time to end. The

@@ -12,7 +12,7 @@ import (
 // drain ends everything in its order: readiness, callers' listeners, the
 // operators' listener. It returns when all goroutines have ended.
 func (d *daemon) drain() error {
-	d.state.ready.Store(false)
+	d.ready.Draining()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var heeding sync.WaitGroup
 	heeding.Go(func() { d.heed(ctx, cancel) })

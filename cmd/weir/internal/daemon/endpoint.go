@@ -96,6 +96,6 @@ func (d *daemon) serve() {
 	for _, e := range d.endpoints {
 		d.config.Log.InfoContext(ctx, "listening", "listener", e.name, "address", e.listener.Addr().String(), "tls", e.config.TLS != nil)
 	}
-	d.state.ready.Store(true)
+	d.ready.Listening()
 	d.logStart(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
@@ -147,5 +148,6 @@ func (d *daemon) faces(p *policy.Policy) []face {
 		}
 	}
 	add(proxyName, listeners.Proxy, d.proxy, true)
+	add(opsName, listeners.Ops, ops.Handler(&d.ready, d.metrics.Handler()), false)
 	return list
 }

@@ -83,8 +83,8 @@ const (
 )
 
 // A body is a request's, with a deadline around each read. The transport may
-// read it on a goroutine that outlives the handler; after detach no deadline is
-// touched any more, since the connection serves other requests then.
+// read it on a goroutine that outlives the handler; after detach it reads no
+// more and touches no deadline, since the connection serves other requests then.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -93,6 +93,7 @@ type body struct {
 	atEnd   func() // called before the end is reported
 
 	mu       sync.Mutex
+	idle     sync.Cond // on mu: no read waits
 	state    progress
 	pending  bool // a read waits
 	detached bool
@@ -101,8 +102,8 @@ type body struct {
 
 // Read reads within the time.
 func (b *body) Read(p []byte) (int, error) {
-	if !b.arm() {
-		return 0, io.EOF // another read would start a deadline that nobody lifts
+	if err := b.arm(); err != nil {
+		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -112,15 +113,20 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arm sets the deadline, and reports false when all has been read.
-func (b *body) arm() bool {
+// arm sets the deadline. What has been read to its end is not read again: that
+// would start a deadline that nobody lifts.
+func (b *body) arm() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.state != whole && !b.detached {
-		b.deadline, b.pending = time.Now().Add(b.timeout), true
-		_ = b.control.SetReadDeadline(b.deadline)
+	switch {
+	case b.state == whole:
+		return io.EOF
+	case b.detached:
+		return http.ErrBodyReadAfterClose
 	}
-	return b.state != whole
+	b.deadline, b.pending = time.Now().Add(b.timeout), true
+	_ = b.control.SetReadDeadline(b.deadline)
+	return nil
 }
 
 // note keeps what a read has shown. Over HTTP/1 a deadline that has passed
@@ -130,6 +136,7 @@ func (b *body) note(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pending = false
+	b.idle.Broadcast()
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF):
@@ -156,9 +163,17 @@ func (b *body) progress() progress {
 	return b.state
 }
 
-// detach ends the body's say over the connection.
+// detach ends the body's say over the connection. Over HTTP/1 a read that waits
+// is ended first: when net/http does that itself, it lifts the deadline and then
+// reads on, for as long as the client likes.
 func (b *body) detach() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.detached = true
+	if b.between || !b.pending || b.control.SetReadDeadline(time.Unix(0, 1)) != nil {
+		return
+	}
+	for b.pending {
+		b.idle.Wait()
+	}
 }

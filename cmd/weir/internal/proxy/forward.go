@@ -31,13 +31,15 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 // to it.
 func (c *call) bodyOf(r *httputil.ProxyRequest) *body {
 	in, s := r.In, c.settings
-	return &body{
+	b := &body{
 		ReadCloser: r.Out.Body,
 		control:    c.out.control,
 		timeout:    c.proxy.timeouts.Read,
 		between:    in.ProtoMajor != 1,
 		atEnd:      func() { s.clean(in.Trailer, false) }, // more may come than was announced
 	}
+	b.idle.L = &b.mu
+	return b
 }
 
 // modify adds our fields to the upstream's answer.

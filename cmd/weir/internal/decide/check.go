@@ -1,0 +1,157 @@
+package decide
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
+	"github.com/weirhq/weir/policy"
+)
+
+// checkAnswer is the answer of /v1/check.
+type checkAnswer struct {
+	Allowed      bool              `json:"allowed"`
+	Status       int               `json:"status"`
+	Binding      string            `json:"binding,omitempty"` // the limit that decided, or the rule where none did
+	RetryAfterMS *int64            `json:"retry_after_ms,omitempty"`
+	Never        bool              `json:"never,omitempty"`
+	DecidedAt    int64             `json:"decided_at,omitempty"`
+	Headers      map[string]string `json:"headers"`
+	Policies     []policyAnswer    `json:"policies"`
+}
+
+// policyAnswer is one limit's part of it.
+type policyAnswer struct {
+	Rule         string `json:"rule"`
+	Limit        string `json:"limit"`
+	Shadow       bool   `json:"shadow"`
+	Allowed      bool   `json:"allowed"`
+	Count        int64  `json:"count"`
+	Capacity     int64  `json:"capacity"`
+	Remaining    int64  `json:"remaining"`
+	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"`
+	Never        bool   `json:"never,omitempty"`
+	ResetAfterMS int64  `json:"reset_after_ms"`
+	Mode         string `json:"mode"`
+}
+
+// ExplainAnswer is an explanation with what a proxy would answer.
+type ExplainAnswer struct {
+	policy.Explanation
+
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+}
+
+// check answers /v1/check.
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *problem.Problem {
+	asked, refusal := readRequest(body)
+	if refusal != nil {
+		return refusal
+	}
+	o := &weir.Outcome{}
+	h.config.Decider.Decide(r.Context(), asked, o)
+	status, fields := h.told(asked, o)
+	a := checkAnswer{
+		Allowed:   o.Allowed,
+		Status:    status,
+		Binding:   o.Rule,
+		Never:     hopeless(o),
+		DecidedAt: int64(o.Stamp.Now),
+		Headers:   fields,
+		Policies:  policies(o),
+	}
+	if l := o.Limit(); l != nil {
+		a.Binding = l.Name()
+	}
+	a.RetryAfterMS = unless(a.Never, wait(o, fields))
+	answer(w, r, a)
+	return nil
+}
+
+// explain answers /v1/explain.
+func (h *Handler) explain(w http.ResponseWriter, r *http.Request, body []byte) *problem.Problem {
+	asked, refusal := readRequest(body)
+	if refusal != nil {
+		return refusal
+	}
+	e := h.config.Explain(r.Context(), asked)
+	if e == nil {
+		return &problem.Problem{Status: http.StatusInternalServerError, Detail: "there is no explanation"}
+	}
+	a := ExplainAnswer{Explanation: *e, Status: http.StatusOK, Headers: map[string]string{}}
+	if e.Outcome != nil {
+		a.Status, a.Headers = h.told(asked, e.Outcome)
+	}
+	answer(w, r, a)
+	return nil
+}
+
+// hopeless reports that the same request would be refused for ever.
+func hopeless(o *weir.Outcome) bool {
+	return !o.Allowed && (o.Never || o.Cause != weir.ByLimits && o.Cause != weir.ByFault)
+}
+
+// wait is when the same request passes, in milliseconds. How long a store's fault
+// lasts nobody knows: then it is what Retry-After says.
+func wait(o *weir.Outcome, fields map[string]string) int64 {
+	if !o.Allowed && o.Cause == weir.ByFault {
+		seconds, _ := strconv.ParseInt(fields["Retry-After"], 10, 64)
+		return seconds * 1000
+	}
+	return millis(o.RetryAfter)
+}
+
+// policies tells of each take.
+func policies(o *weir.Outcome) []policyAnswer {
+	list := make([]policyAnswer, 0, len(o.Decisions))
+	for i := range o.Decisions {
+		l, d := o.Takes[i].Limit, &o.Decisions[i]
+		list = append(list, policyAnswer{
+			Rule:         l.Rule(),
+			Limit:        l.Name(),
+			Shadow:       o.Takes[i].Join == weir.Advise,
+			Allowed:      d.Allowed,
+			Count:        l.Spec().Count,
+			Capacity:     l.Capacity(),
+			Remaining:    d.Remaining,
+			RetryAfterMS: unless(d.Never, millis(d.RetryAfter)),
+			Never:        d.Never,
+			ResetAfterMS: millis(d.ResetAfter),
+			Mode:         d.Mode.String(),
+		})
+	}
+	return list
+}
+
+// told is the status and the fields with which a proxy would answer: all but those
+// that go with a body, which is not told.
+func (h *Handler) told(asked *weir.Request, o *weir.Outcome) (int, map[string]string) {
+	w := recorder{header: http.Header{}}
+	if o.Allowed {
+		h.config.Header().Write(w.header, o)
+	} else {
+		h.config.Header().Refuse(&w, &http.Request{Method: asked.Method, URL: &url.URL{Path: asked.Path}, Header: http.Header{}}, o)
+	}
+	for _, name := range [...]string{"Content-Length", "Content-Type", "X-Content-Type-Options", "Vary"} {
+		w.header.Del(name)
+	}
+	fields := make(map[string]string, len(w.header))
+	for name := range w.header {
+		fields[name] = w.header.Get(name)
+	}
+	return cmp.Or(w.status, http.StatusOK), fields
+}
+
+// recorder keeps the header and the status of an answer.
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) WriteHeader(status int)      { w.status = status }
+func (w *recorder) Write(b []byte) (int, error) { return len(b), nil }

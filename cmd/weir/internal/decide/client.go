@@ -1,0 +1,199 @@
+package decide
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
+)
+
+// How much of an answer is read. An explanation has some hundreds of bytes for
+// each rule of the file; everything else is small.
+const (
+	mostAnswer      = 64 << 10
+	mostExplanation = 1 << 20
+)
+
+// Client asks a daemon for decisions. It waits as long as the context of a call
+// lets it, follows no redirect, and reads no more of an answer than one can have.
+// It is safe for concurrent use.
+type Client struct {
+	// URL is where the daemon listens for HTTP, such as http://127.0.0.1:8080;
+	// the paths of the calls are added to it.
+	URL string
+
+	// Token is sent as `Authorization: Bearer`; "" sends none.
+	Token string
+
+	// HTTP is how requests are sent; nil is a client of its own. It is not
+	// changed.
+	HTTP *http.Client
+}
+
+// UnreachableError says that no answer came that could be understood: nobody
+// listens, it took too long, or what answers is not weir, or could not decide.
+type UnreachableError struct {
+	Server string // host and port
+	Status int    // of the answer; 0 where there was none
+	Err    error  // what happened
+}
+
+// Error names the server and what happened.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("weir: no decision from %s: %v", e.Server, e.Err)
+}
+
+// Unwrap gives what happened.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// RefusedError says that the daemon does not take what was asked: a field is
+// wrong, or the token is.
+type RefusedError struct {
+	Status   int               // 400 to 499
+	Detail   string            // the first mistake, for people
+	Mistakes []problem.Mistake // all of them; may be empty
+}
+
+// Error gives every mistake, safe to print.
+func (e *RefusedError) Error() string {
+	if len(e.Mistakes) == 0 {
+		return fmt.Sprintf("weir: the daemon answers %d: %s", e.Status, printable(e.Detail))
+	}
+	texts := make([]string, len(e.Mistakes))
+	for i, m := range e.Mistakes {
+		texts[i] = "weir: " + printable(m.String())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Take takes units of a limit. The error is a [*weir.FieldError] for what cannot be
+// sent, a [*RefusedError], an [*UnreachableError], or the context's when it was
+// cancelled.
+func (c *Client) Take(ctx context.Context, t TakeRequest) (*TakeAnswer, error) {
+	if !utf8.ValidString(t.Key) { // JSON would make one key of two
+		return nil, weir.Invalid("key", "", "it is not UTF-8", "encode it, in hex for example")
+	}
+	a := new(TakeAnswer)
+	if err := c.ask(ctx, takePath, t, a, mostAnswer); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Explain says how a request would be decided. Errors are those of Take.
+func (c *Client) Explain(ctx context.Context, r CheckRequest) (*ExplainAnswer, error) {
+	a := new(ExplainAnswer)
+	if err := c.ask(ctx, explainPath, r, a, mostExplanation); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// ask sends a question and reads the answer.
+func (c *Client) ask(ctx context.Context, path string, question, answer any, most int64) error {
+	to, err := c.server()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, application/problem+json")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	status, header, got, err := c.send(r, most)
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return &UnreachableError{Server: to.Host, Status: status, Err: err}
+	case status != http.StatusOK:
+		return told(to.Host, status, header, got)
+	}
+	if err := json.Unmarshal(got, answer); err != nil {
+		return &UnreachableError{Server: to.Host, Status: status, Err: errors.New("its answer is none of weir's")}
+	}
+	return nil
+}
+
+// server checks the URL. What it holds besides is not shown: it may be a password.
+func (c *Client) server() (*url.URL, error) {
+	const remedy = "write it as http://127.0.0.1:8080"
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil:
+		return nil, weir.Invalid("server", "", "it is no URL", remedy)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, weir.Invalid("server", u.Redacted(), "it is no URL of HTTP", remedy)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, weir.Invalid("server", u.Redacted(), "there is a query or a fragment", remedy)
+	}
+	return u, nil
+}
+
+// send sends a request and reads the answer, up to a number of bytes.
+func (c *Client) send(r *http.Request, most int64) (int, http.Header, []byte, error) {
+	client := http.Client{}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(r)
+	if err != nil {
+		var e *url.Error
+		if errors.As(err, &e) {
+			err = e.Err // without the URL, which is named already
+		}
+		return 0, nil, nil, err
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err == nil && int64(len(got)) > most {
+		err = fmt.Errorf("its answer is longer than %d KiB", most>>10)
+	}
+	return res.StatusCode, res.Header, got, err
+}
+
+// told makes an error of an answer that is no decision.
+func told(server string, status int, h http.Header, body []byte) error {
+	var p problem.Document
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	ours := kind == "application/problem+json" && json.Unmarshal(body, &p) == nil
+	switch {
+	case ours && status >= 400 && status < 500 && status != http.StatusNotFound:
+		return &RefusedError{Status: status, Detail: p.Detail, Mistakes: p.Errors}
+	case ours:
+		return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d: %s", status, printable(p.Detail))}
+	case status >= 300 && status < 400:
+		return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d, a redirect, which is not followed", status)}
+	}
+	return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d", status)}
+}
+
+// printable takes from a text what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// WorstCase is what one limit comes to at its worst, and what it costs the table.
+// Nothing in it depends on traffic.
+type WorstCase struct {
+	Rule  string `json:"rule"`
+	Plan  string `json:"plan,omitempty"` // "" where the rule has none
+	Limit string `json:"limit"`          // its name
+	Text  string `json:"text"`
+
+	// Period is the limit's own: of months 30 days. PerPeriod and PerDay are the
+	// most units of one caller that can pass within that time, and within 24
+	// hours: see weir.Limit.Most, also for what may come on top.
+	Period    time.Duration `json:"period_ns"`
+	PerPeriod int64         `json:"per_period"`
+	PerDay    int64         `json:"per_day"`
+
+	// PinnedOne and PinnedFull are how long a caller holds a place in the table
+	// after one unit, and after as many as fit.
+	PinnedOne  time.Duration `json:"pinned_one_ns"`
+	PinnedFull time.Duration `json:"pinned_full_ns"`
+
+	// Keys is how many places are kept for the limit's rule whatever others do,
+	// divided by the limits that a caller of it holds at once. KeysPerSecond is
+	// how many new callers a second that is enough for, if each sends one
+	// request.
+	Keys          int64 `json:"keys"`
+	KeysPerSecond int64 `json:"keys_per_second"`
+
+	// Bytes is what that many places take.
+	Bytes int64 `json:"bytes"`
+}
+
+// bytesPerKey is what one caller of one limit takes in the table.
+const bytesPerKey = 40
+
+// Worst gives the worst case of each version of each limit, in the order of the
+// file.
+func (p *Policy) Worst() []WorstCase {
+	var list []WorstCase
+	share := p.shares()
+	for i, r := range p.rules {
+		add := func(q *quota) {
+			for _, l := range q.limits {
+				list = append(list, worst(r.Name, q.plan, l, share[i]/int64(len(q.limits))))
+			}
+		}
+		seen := map[*quota]bool{r.fallback: true}
+		add(r.fallback)
+		for q := range r.quotas() {
+			if !seen[q] {
+				seen[q] = true
+				add(q)
+			}
+		}
+	}
+	return list
+}
+
+func worst(rule, plan string, l *weir.Limit, keys int64) WorstCase {
+	const month = 30 * 24 * time.Hour
+	period := l.Spec().Period
+	if l.Spec().Month {
+		period = month
+	}
+	one, full := l.Pins()
+	const day = 24 * time.Hour
+	w := WorstCase{
+		Rule: rule, Plan: plan, Limit: l.Name(), Text: l.String(),
+		Period: period, PerPeriod: l.Most(micros(period)), PerDay: l.Most(micros(day)),
+		PinnedOne: one.Duration(), PinnedFull: full.Duration(),
+		Keys: keys, Bytes: keys * bytesPerKey,
+	}
+	w.KeysPerSecond = keys * int64(time.Second) / int64(max(w.PinnedOne, time.Microsecond))
+	return w
+}
+
+// micros is a duration in the store's unit.
+func micros(d time.Duration) weir.Micros { return weir.Micros(d / time.Microsecond) }
+
+// String is one line: `30/day fixed-window: up to 60 within 1d`.
+func (w *WorstCase) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, grouped(w.PerPeriod), weir.FormatDuration(w.Period))
+	if w.Period < 24*time.Hour {
+		fmt.Fprintf(&b, ", %s within 24h", grouped(w.PerDay))
+	}
+	return b.String()
+}
+
+// Room is one line: `room for 87,500 callers (3.5 MB), 14,583 new ones a second;
+// one is remembered for 6s to 1m`.
+func (w *WorstCase) Room() string {
+	held := weir.FormatDuration(w.PinnedOne)
+	if w.PinnedFull > w.PinnedOne {
+		held += " to " + weir.FormatDuration(w.PinnedFull)
+	}
+	return fmt.Sprintf("room for %s callers (%s kB), %s new ones a second; one is remembered for %s", grouped(w.Keys), grouped((w.Bytes+999)/1000), grouped(w.KeysPerSecond), held)
+}
+
+// grouped prints a number with commas between thousands.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// shares is how many places of the table are kept for each rule: what it asks
+// for, or an equal part of what is left (see memstore.Config).
+func (p *Policy) shares() []int64 {
+	rest, unnamed := int64(roomFor(cmp.Or(p.config.Memory.MaxKeys, defaultKeys))), int64(0)
+	for _, r := range p.rules {
+		if n := int64(r.config.MaxKeys); n > 0 {
+			rest -= n
+		} else if len(r.Limits) > 0 {
+			unnamed++
+		}
+	}
+	list := make([]int64, len(p.rules))
+	for i, r := range p.rules {
+		list[i] = int64(r.config.MaxKeys)
+		if list[i] == 0 && unnamed > 0 {
+			list[i] = max(0, rest) / unnamed
+		}
+	}
+	return list
+}
+
+// The lints of room.
+const (
+	// newKeysPerSecond is what a limit's share should hold out against.
+	newKeysPerSecond = 1000
+	// enoughKeys is enough for any limit: to hold out against a flood of new
+	// callers for a day would take a table of 86 million.
+	enoughKeys = 10_000
+)
+
+// lintRoom looks at what limits ask of the memory.
+func (c *compiler) lintRoom() {
+	for _, w := range c.policy.Worst() {
+		r := c.policy.rules[slices.IndexFunc(c.policy.rules, func(r *rule) bool { return r.Name == w.Rule })]
+		path := r.field
+		if r.config.Limit != "" {
+			path += ".limit"
+		}
+		const day = 24 * time.Hour
+		if w.Period > day {
+			c.warn("long-period", path, fmt.Sprintf("limit %s has a period over a day, and what has been used lies in memory alone: a restart forgets it", w.Text),
+				"use a period of a day or less")
+		}
+		needed := min(newKeysPerSecond*int64(w.PinnedOne)/int64(time.Second), enoughKeys)
+		if r.counts() && w.Keys < needed {
+			c.warn("little-room", path, fmt.Sprintf("limit %s remembers a caller for %s at least, and has room for %d: under more than %d new callers a second they share what is left",
+				w.Text, weir.FormatDuration(w.PinnedOne), w.Keys, w.KeysPerSecond),
+				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", needed*int64(max(1, len(r.fallback.limits)))))
+		}
+	}
+}
+
+// counts reports whether a rule has more than one caller.
+func (r *rule) counts() bool {
+	for _, p := range r.key {
+		if p.origin != fromConst {
+			return true
+		}
+	}
+	return false
+}
