@@ -141,7 +141,7 @@ func (d *decoder) follow(n *yaml.Node, path string) (target *yaml.Node, leave fu
 	if d.aliased <= mostAliased+1 {
 		d.refuseNode("alias-too-large", path, n, "aliases stand for too much here", fmt.Sprintf("write it out; at most %d values may stand behind aliases, %d aliases within each other", mostAliased, deepestAlias))
 	}
-	d.aliased = max(d.aliased, mostAliased+1) // and nothing more
+	d.aliased, d.halted = max(d.aliased, mostAliased+1), true
 	leave()
 	return nil, nil
 }

@@ -84,16 +84,16 @@ func TestTooManyLimitsIsAFault(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("rules:\n")
 	for i := range 17 {
-		fmt.Fprintf(&file, "- {name: r%d, match: %q, limit: 100/h}\n", i, [...]string{"/", "/{a}/"}[i%2])
+		fmt.Fprintf(&file, "- {name: r%d, headers: {X-%d: true}, limit: 100/h burst %d}\n", i, i/9, 100+i)
 	}
 	b := start(t, file.String())
-	b.want("allowed limits", "GET /", peer)
-	b.want("refused fault", "GET /a/b", peer)
-	if b.last.Err == nil {
-		t.Error("there is no reason")
+	b.want("allowed limits", "GET /", peer, "X-0: x")
+	b.want("refused fault", "GET /", peer, "X-0: x", "X-1: x")
+	if b.last.Err == nil || b.last.Rule != "r0" {
+		t.Errorf("%q refused: %v", b.last.Rule, b.last.Err)
 	}
-	b = start(t, file.String()+"- {name: trial, shadow: true, limits: [1/s, 2/min, 3/h, 4/day, 5/week]}\n- {name: trial2, shadow: true, limits: [1/s, 2/min, 3/h, 4/day, 5/week]}\n")
-	b.want("allowed limits", "GET /", peer) // those that only advise are left out first
+	b = start(t, file.String()+"- {name: trial, shadow: true, limits: [1/s, 2/min, 3/h, 4/day, 5/week]}\n- {name: trial2, shadow: true, limits: [1/s, 2/min, 3/h, 4/day]}\n")
+	b.want("allowed limits", "GET /", peer, "X-0: x") // those that only advise are left out first
 	if len(b.last.Takes) != 9 || b.last.Err == nil {
 		t.Errorf("%d takes, %v", len(b.last.Takes), b.last.Err)
 	}

@@ -38,7 +38,7 @@ func Load(s Source) (*Policy, Diagnostics) {
 	in := newIntake(s)
 	text, err := in.rules(s)
 	if err != nil {
-		return nil, Diagnostics{{Severity: Error, Code: "unreadable-file", Path: s.Name, Message: "cannot read the rules file: " + reason(err), Hint: "name an existing file, or - for standard input"}}
+		return nil, Diagnostics{{Severity: Error, Code: "unreadable-file", File: s.Name, Message: "cannot read the rules file: " + reason(err), Hint: "name an existing file, or - for standard input"}}
 	}
 	name := s.Name
 	if name == "-" {
@@ -52,6 +52,9 @@ func Load(s Source) (*Policy, Diagnostics) {
 	}
 	config = r.decode(root)
 	r.environ(s.Environ, &config)
+	if r.halted {
+		return nil, r.finish(nil)
+	}
 	policy, found := compile(config, inputs{readFile: in.readFile, getenv: in.getenv})
 	found = r.finish(found)
 	if found.Err() != nil {

@@ -24,7 +24,8 @@ const (
 // reader reads one rules file and collects what is wrong with it.
 type reader struct {
 	*source
-	found Diagnostics
+	found  Diagnostics
+	halted bool // so much was left unread that nothing more can be said
 }
 
 // read makes YAML nodes of the text. The result is nil where there is no mapping

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
@@ -24,13 +25,6 @@ type explainFlags struct {
 	headers        []string
 	cost           int64
 	json           bool
-}
-
-// explainJSON is what `weir explain --json` prints, and /v1/explain answers.
-type explainJSON struct {
-	*policy.Explanation
-	Status  int                 `json:"status,omitempty"`  // of a refusal
-	Headers map[string][]string `json:"headers,omitempty"` // the fields about limits that the answer has
 }
 
 // stranger is an address of documentation (RFC 5737), for requests of nobody in
@@ -86,7 +80,7 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 	if err != nil {
 		return err
 	}
-	var found explainJSON
+	var found *decide.ExplainAnswer
 	switch {
 	case flags.server == "":
 		found, err = explainFile(ctx, env, file, request)
@@ -101,67 +95,60 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 	if flags.json {
 		return printJSON(env.Stdout, found)
 	}
-	return found.print(env.Stdout)
+	return printExplanation(env.Stdout, found)
 }
 
 // explainFile explains by a file, on a store in which nobody has used anything.
-func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) (found explainJSON, err error) {
+func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) (*decide.ExplainAnswer, error) {
 	source, err := env.source(file)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	p, wrong := policy.Load(source)
 	if p == nil {
-		return found, env.invalid(wrong)
+		return nil, env.invalid(wrong)
 	}
-	store, err := memstore.New(memstore.Config{Now: func() weir.Micros { return weir.Micros(env.Now().UnixMicro()) }})
+	table := daemon.StoreConfig(p.Config().Memory)
+	table.Now = func() weir.Micros { return weir.Micros(env.Now().UnixMicro()) }
+	store, err := memstore.New(table)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	defer func() { _ = store.Close() }() // memory has nothing to lose
 	engine, err := policy.NewEngine(policy.EngineConfig{Policy: p, Store: store, Now: env.Now})
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	writer, err := header.New(daemon.HeaderConfig(p.Config().Headers))
 	if err != nil {
-		return found, err
+		return nil, err
 	}
-	found.Explanation = engine.Explain(ctx, r)
+	found := &decide.ExplainAnswer{Explanation: *engine.Explain(ctx, r), Status: http.StatusOK, Headers: map[string]string{}}
 	var o weir.Outcome
-	engine.Decide(ctx, r, &o) // nobody else's store: the answer as it would be, one request later
+	engine.Decide(ctx, r, &o) // for the fields: the store is nobody else's, and a look has left nothing charged
 	fields := http.Header{}
 	writer.Write(fields, &o)
-	found.Status, found.Headers = header.Status(&o), fields
+	for name := range fields {
+		found.Headers[name] = fields.Get(name)
+	}
+	if !o.Allowed {
+		found.Status = header.Status(&o)
+	}
 	return found, nil
 }
 
-// checkRequest is what /v1/explain is asked: a request as /v1/check has it.
-type checkRequest struct {
-	Method  string              `json:"method"`
-	Host    string              `json:"host,omitempty"`
-	Path    string              `json:"path"`
-	Headers map[string][]string `json:"headers,omitempty"`
-	IP      string              `json:"ip,omitempty"`
-	Peer    string              `json:"peer,omitempty"`
-	Cost    int64               `json:"cost,omitempty"`
-}
-
-func explainServer(ctx context.Context, env *Env, flags explainFlags, r *weir.Request) (found explainJSON, err error) {
+// explainServer asks a daemon.
+func explainServer(ctx context.Context, env *Env, flags explainFlags, r *weir.Request) (*decide.ExplainAnswer, error) {
+	if flags.peer != "" {
+		return nil, usagef("--peer and --server: a daemon is told the caller's address, with --ip")
+	}
 	c, err := newClient(env, flags.server, flags.token)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
-	path := r.Path
-	if r.Query != "" {
-		path += "?" + r.Query
-	}
-	ask := checkRequest{Method: r.Method, Host: r.Host, Path: path, Headers: r.Header, IP: flags.ip, Peer: flags.peer, Cost: r.Cost}
-	if ask.IP == "" && ask.Peer == "" {
-		ask.IP = stranger
-	}
-	found.Explanation = &policy.Explanation{}
-	return found, c.post(ctx, "/v1/explain", ask, &found)
+	ask := decide.CheckRequest{Method: r.Method, Host: r.Host, Path: r.Path, Query: r.Query, Headers: r.Header, IP: r.Addr.String(), Cost: r.Cost}
+	found, err := c.Explain(ctx, ask)
+	return found, asked(err)
 }
 
 // request reads the line and the flags.

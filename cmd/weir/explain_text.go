@@ -9,17 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/policy"
 )
 
-// print tells people what was found, from the request to the answer.
-func (e *explainJSON) print(w io.Writer) error {
+// printExplanation tells people what was found, from the request to the answer.
+func printExplanation(w io.Writer, e *decide.ExplainAnswer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s\n", e.Method, e.Host, e.Path)
 	if e.Ambiguous != "" {
 		line(&b, "path", "ambiguous: "+e.Ambiguous)
 	}
-	line(&b, "address", e.address())
+	line(&b, "address", address(e))
 	if e.Token != "" {
 		line(&b, "token", e.Token)
 	}
@@ -32,14 +33,12 @@ func (e *explainJSON) print(w io.Writer) error {
 	for i := range e.Rules {
 		printRule(&b, &e.Rules[i])
 	}
-	fmt.Fprintf(&b, "\n%s\n", e.verdict())
+	fmt.Fprintf(&b, "\n%s\n", verdict(e))
 	if e.Error != "" {
 		line(&b, "error", e.Error)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		for _, value := range e.Headers[name] {
-			fmt.Fprintf(&b, "  %s: %s\n", name, value)
-		}
+		fmt.Fprintf(&b, "  %s: %s\n", name, e.Headers[name])
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -49,7 +48,7 @@ func (e *explainJSON) print(w io.Writer) error {
 func line(w io.Writer, name, text string) { fmt.Fprintf(w, "  %-9s %s\n", name, text) }
 
 // address says whose request it is, and how that was found.
-func (e *explainJSON) address() string {
+func address(e *decide.ExplainAnswer) string {
 	text := e.Address
 	if text == "" {
 		text = "none"
@@ -131,7 +130,7 @@ func limitText(l *policy.LimitExplanation) string {
 }
 
 // verdict is what the caller gets.
-func (e *explainJSON) verdict() string {
+func verdict(e *decide.ExplainAnswer) string {
 	by := ""
 	if e.Binding != "" {
 		by = " by " + e.Binding
@@ -139,9 +138,5 @@ func (e *explainJSON) verdict() string {
 	if e.Allowed {
 		return "allowed" + by + parenthesis(e.Reason)
 	}
-	text := "refused" + by + parenthesis(e.Reason)
-	if e.Status != 0 {
-		text += fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status))
-	}
-	return text
+	return fmt.Sprintf("refused%s%s: %d %s", by, parenthesis(e.Reason), e.Status, http.StatusText(e.Status))
 }

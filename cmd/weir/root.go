@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weirhq/weir/internal/suggest"
 )
 
 // run is a whole run of the tool: the arguments without the program's name, and
@@ -27,7 +29,7 @@ func run(args []string, env *Env) int {
 	}
 	code := codeOf(err)
 	if text := strings.TrimSpace(err.Error()); text != "" {
-		fmt.Fprintf(env.Stderr, "weir: %s\n", text)
+		fmt.Fprintf(env.Stderr, "weir: %s\n", strings.TrimPrefix(text, "weir: "))
 	}
 	if code == exitUsage {
 		fmt.Fprintf(env.Stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
@@ -145,9 +147,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	for _, m := range flagName.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
 		names = append(names, m[1])
 	}
-	hint := didYouMean(name, names)
-	if hint != "" {
-		hint = strings.Replace(hint, "did you mean ", "did you mean --", 1)
+	hint := ""
+	if near := suggest.Closest(name, names...); near != "" {
+		hint = "; did you mean --" + near + "?"
 	}
 	return usagef("unknown flag --%s%s", name, hint)
+}
+
+// didYouMean gives "; did you mean X?", and "" where nothing is near.
+func didYouMean(typed string, names []string) string {
+	if hint := suggest.DidYouMean(typed, names...); hint != "" {
+		return "; " + hint
+	}
+	return ""
 }

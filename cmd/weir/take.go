@@ -9,36 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
 // takeFlags are those of `weir take`.
 type takeFlags struct {
 	server, token string
 	cost          int64
-	json          bool
-}
-
-// takeRequest is what /v1/take is asked.
-type takeRequest struct {
-	Key   string `json:"key"`
-	Limit string `json:"limit"`
-	Cost  int64  `json:"cost"`
-}
-
-// takeJSON is what /v1/take answers, and `weir take --json` prints.
-type takeJSON struct {
-	Allowed      bool   `json:"allowed"`
-	Limit        string `json:"limit"` // the identity that the state is kept under
-	Count        int64  `json:"count"`
-	Capacity     int64  `json:"capacity"`
-	Remaining    int64  `json:"remaining"`
-	Granted      int64  `json:"granted"`
-	Never        bool   `json:"never,omitempty"` // waiting does not help
-	RetryAfterMS int64  `json:"retry_after_ms"`
-	ResetAfterMS int64  `json:"reset_after_ms"`
-	DelayMS      int64  `json:"delay_ms,omitempty"`
-	DecidedAt    int64  `json:"decided_at"` // microseconds since 1970, of the store's clock
-	Mode         string `json:"mode"`
+	peek, json    bool
 }
 
 const takeLong = `Ask a daemon to take units of KEY under LIMIT, such as
@@ -66,6 +44,7 @@ func newTakeCmd(env *Env) *cobra.Command {
 	cmd.Flags().StringVar(&flags.server, "server", "", "URL of the daemon's http listener, or unix:PATH")
 	cmd.Flags().StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
 	cmd.Flags().Int64Var(&flags.cost, "cost", 1, "units to take, 1 or more")
+	cmd.Flags().BoolVar(&flags.peek, "peek", false, "look without taking")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print JSON")
 	return cmd
 }
@@ -84,14 +63,14 @@ func take(ctx context.Context, env *Env, args []string, flags takeFlags) error {
 	if err != nil {
 		return err
 	}
-	var answer takeJSON
-	if err := c.post(ctx, "/v1/take", takeRequest{Key: args[0], Limit: args[1], Cost: flags.cost}, &answer); err != nil {
-		return err
+	answer, err := c.Take(ctx, decide.TakeRequest{Key: args[0], Limit: args[1], Cost: flags.cost, Peek: flags.peek})
+	if err != nil {
+		return asked(err)
 	}
 	if flags.json {
 		err = printJSON(env.Stdout, answer)
 	} else {
-		err = answer.print(env.Stdout, flags.cost)
+		err = printTake(env.Stdout, answer, flags.cost)
 	}
 	if err == nil && !answer.Allowed {
 		err = exits(exitVerdict, nil)
@@ -99,18 +78,20 @@ func take(ctx context.Context, env *Env, args []string, flags takeFlags) error {
 	return err
 }
 
-func (a *takeJSON) print(w io.Writer, cost int64) error {
+// printTake tells people what was answered.
+func printTake(w io.Writer, a *decide.TakeAnswer, cost int64) error {
 	text := ""
 	switch {
+	case a.Count == 0 && a.Allowed:
+		text = "allowed: nothing is counted"
+	case a.Count == 0:
+		text = "refused: nothing passes"
 	case a.Allowed:
 		text = fmt.Sprintf("allowed: %d of %d left", a.Remaining, a.Capacity)
 	case a.Never:
 		text = fmt.Sprintf("refused: a cost of %d is above the capacity of %d, waiting does not help", cost, a.Capacity)
 	default:
 		text = fmt.Sprintf("refused: %d of %d left, come back in %s", a.Remaining, a.Capacity, milliseconds(a.RetryAfterMS))
-	}
-	if a.DelayMS > 0 {
-		text += ", after a delay of " + milliseconds(a.DelayMS)
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

@@ -11,6 +11,8 @@ import (
 // clocks lists the files that may read the clock or wait on it, and why. Below
 // them time is an argument. Commands, examples and benchmarks stand above.
 var clocks = map[string]string{
+	"cmd/weir/internal/proxy/deadline.go": "deadlines of connections are instants of the system's clock",
+
 	"memstore/clock.go":    "the clock of the store that decides",
 	"storetest/history.go": "a history records when calls began and ended",
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/metrics"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
@@ -24,12 +25,14 @@ type daemon struct {
 	watcher *reload.Watcher
 	turned  *reload.Switch // nil without a switch file
 	store   *memstore.Store
+	counted weir.Store // the store, measured
 	metrics *metrics.Metrics
 	engine  *policy.Engine
 	decider weir.Decider // the engine, timed
 	refused *refusals.Log
 
 	proxy     *proxy.Proxy // nil without a listener for it
+	decides   *decide.Handler
 	surfaces  surfaces
 	ready     ops.Readiness
 	endpoints []*endpoint
@@ -67,7 +70,7 @@ func (d *daemon) build() error {
 		return found
 	}
 	var err error
-	if d.store, err = newStore(p.Config().Memory); err != nil {
+	if d.store, err = memstore.New(StoreConfig(p.Config().Memory)); err != nil {
 		return err
 	}
 	if err := d.buildEngine(p); err != nil {
@@ -85,19 +88,6 @@ func (d *daemon) build() error {
 	return nil
 }
 
-func newStore(m policy.Memory) (*memstore.Store, error) {
-	c := memstore.Config{MaxKeys: m.MaxKeys}
-	switch m.OnFull {
-	case policy.OnFullRefuse:
-		c.OnFull = memstore.Refuse
-	case policy.OnFullAdmit:
-		c.OnFull = memstore.Admit
-	default:
-		c.OnFull = memstore.Overflow
-	}
-	return memstore.New(c)
-}
-
 func (d *daemon) buildEngine(p *policy.Policy) error {
 	var err error
 	d.metrics, err = metrics.New(metrics.Config{
@@ -111,6 +101,7 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
+	d.counted = d.metrics.Store(d.store)
 	d.refused, err = refusals.New(refusals.Config{Logger: d.config.Log, Now: d.config.Now})
 	if err != nil {
 		return err

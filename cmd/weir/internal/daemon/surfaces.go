@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
@@ -134,7 +135,18 @@ func (d *daemon) buildSurfaces(p *policy.Policy) error {
 			Settings: func() *proxy.Settings { return d.surfaces.now.Load().proxy },
 			Logger:   d.config.Log.With("listener", proxyName),
 		})
+		if err != nil {
+			return err
+		}
 	}
+	d.decides, err = decide.New(decide.Config{
+		Decider: d.decider,
+		Explain: d.engine.Explain,
+		Store:   d.counted,
+		Header:  func() *header.Writer { return d.surfaces.now.Load().header },
+		Logger:  d.config.Log.With("listener", httpName),
+		Took:    d.metrics.Took,
+	})
 	return err
 }
 
@@ -148,6 +160,7 @@ func (d *daemon) faces(p *policy.Policy) []face {
 		}
 	}
 	add(proxyName, listeners.Proxy, d.proxy, true)
+	add(httpName, listeners.HTTP, d.decides, false)
 	add(opsName, listeners.Ops, ops.Handler(&d.ready, d.metrics.Handler()), false)
 	return list
 }

@@ -113,7 +113,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		c := &conn{Conn: inner, of: l, peer: l.peer(inner.RemoteAddr())}
 		if counter := l.admit(c); counter != nil {
 			counter.Add(1)
-			inner.Close()
+			_ = inner.Close() // it was never ours
 			continue
 		}
 		l.accepted.Add(1)
@@ -195,7 +195,7 @@ func (l *Listener) closeAll() {
 	}
 	l.mu.Unlock()
 	for _, c := range list {
-		c.Close()
+		_ = c.Close() // it is gone either way
 	}
 }
 

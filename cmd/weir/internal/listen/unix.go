@@ -25,7 +25,7 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 		return nil, err
 	}
 	if err := os.Chmod(path, socketMode); err != nil {
-		l.Close()
+		_ = l.Close() // the other error is the news
 		return nil, err
 	}
 	return l, nil
@@ -46,7 +46,7 @@ func removeStale(ctx context.Context, path string) error {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err == nil {
-		c.Close()
+		_ = c.Close() // nothing was sent
 		return fmt.Errorf("listen unix %s: %w: another process listens on it", path, syscall.EADDRINUSE)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {

@@ -23,7 +23,8 @@ type call struct {
 	settings *Settings
 	in       *http.Request
 	out      answer
-	body     *body // of a request that is sent on with one
+	body     *body                   // of a request that is sent on with one
+	release  context.CancelCauseFunc // of the context of such a request
 	target   target
 	request  weir.Request
 	outcome  weir.Outcome
@@ -52,6 +53,7 @@ func (c *call) begin(w http.ResponseWriter, r *http.Request) {
 func (c *call) end() {
 	if c.body != nil {
 		c.body.detach()
+		c.release(nil)
 		if c.in.ProtoMajor == 1 && c.body.progress() != whole {
 			c.out.drainWithin(c.proxy.timeouts.Drain)
 		}
@@ -59,7 +61,8 @@ func (c *call) end() {
 	c.out.last(c.in)
 	c.outcome.Reset()
 	c.request = weir.Request{}
-	c.in, c.settings, c.body, c.out, c.target = nil, nil, nil, answer{}, target{}
+	c.in, c.settings, c.body, c.release = nil, nil, nil, nil
+	c.out, c.target = answer{}, target{}
 	c.proxy.calls.Put(c)
 }
 

@@ -9,6 +9,11 @@ import (
 	"time"
 )
 
+// errStalled is why a request is cancelled whose body the upstream has ceased to
+// read. No timeout of the transport covers that time, nor does anyone notice
+// then that the client has left.
+var errStalled = errors.New("proxy: the upstream does not read the request's body")
+
 // An answer is a http.ResponseWriter with a deadline around each write. Between
 // two writes there is none: HTTP/2 resets a stream whose deadline passes even
 // when nothing waits to be written.
@@ -16,19 +21,28 @@ type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	written int // since the last flush
 }
 
+// unsent is how much net/http keeps in its buffers at the least before it writes
+// to a connection or a stream. What fits needs no deadline, which over HTTP/2
+// takes as long as all the rest of writing a short answer.
+const unsent = 2 << 10
+
 func (a *answer) begin(w http.ResponseWriter, timeout time.Duration) {
-	a.ResponseWriter, a.control, a.timeout = w, http.NewResponseController(w), timeout
+	*a = answer{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
 // arm sets the deadline. A writer that knows none, one of a test, needs none.
 func (a *answer) arm() { _ = a.control.SetWriteDeadline(time.Now().Add(a.timeout)) }
 
-func (a *answer) disarm() { _ = a.control.SetWriteDeadline(time.Time{}) }
+func (a *answer) disarm() {}
 
 // Write writes p within the time.
 func (a *answer) Write(p []byte) (int, error) {
+	if a.written += len(p); a.written <= unsent {
+		return a.ResponseWriter.Write(p)
+	}
 	a.arm()
 	defer a.disarm()
 	return a.ResponseWriter.Write(p)
@@ -47,6 +61,7 @@ func (a *answer) WriteHeader(status int) {
 
 // FlushError sends what is buffered within the time.
 func (a *answer) FlushError() error {
+	a.written = 0
 	a.arm()
 	defer a.disarm()
 	return a.control.Flush()
@@ -72,6 +87,15 @@ func (a *answer) drainWithin(timeout time.Duration) {
 	_ = a.control.SetReadDeadline(time.Now().Add(timeout))
 }
 
+// newBody gives in a deadline for each read, and calls stall when the upstream
+// lets wait pass between two of them.
+func newBody(in io.ReadCloser, control *http.ResponseController, timeout, wait time.Duration, stall func()) *body {
+	b := &body{ReadCloser: in, control: control, timeout: timeout, wait: wait}
+	b.idle.L = &b.mu
+	b.stalled = time.AfterFunc(wait, stall)
+	return b
+}
+
 // The states of a body.
 type progress uint8
 
@@ -89,13 +113,16 @@ type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	timeout time.Duration
-	between bool   // the deadline is lifted between reads: HTTP/2 keeps its effect
-	atEnd   func() // called before the end is reported
+	between bool        // the deadline is lifted between reads: HTTP/2 keeps its effect
+	atEnd   func()      // called before the end is reported
+	stalled *time.Timer // runs between two reads, until the upstream answers
+	wait    time.Duration
 
 	mu       sync.Mutex
 	idle     sync.Cond // on mu: no read waits
 	state    progress
 	pending  bool // a read waits
+	answered bool // the upstream has answered
 	detached bool
 	deadline time.Time
 }
@@ -124,6 +151,7 @@ func (b *body) arm() error {
 	case b.detached:
 		return http.ErrBodyReadAfterClose
 	}
+	b.stalled.Stop()
 	b.deadline, b.pending = time.Now().Add(b.timeout), true
 	_ = b.control.SetReadDeadline(b.deadline)
 	return nil
@@ -139,6 +167,9 @@ func (b *body) note(err error) {
 	b.idle.Broadcast()
 	switch {
 	case err == nil:
+		if !b.answered && !b.detached {
+			b.stalled.Reset(b.wait)
+		}
 	case errors.Is(err, io.EOF):
 		b.state = whole
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -163,6 +194,15 @@ func (b *body) progress() progress {
 	return b.state
 }
 
+// hasAnswer notes that the upstream has answered: whether it reads on is its own
+// affair.
+func (b *body) hasAnswer() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answered = true
+	b.stalled.Stop()
+}
+
 // detach ends the body's say over the connection. Over HTTP/1 a read that waits
 // is ended first: when net/http does that itself, it lifts the deadline and then
 // reads on, for as long as the client likes.
@@ -170,6 +210,7 @@ func (b *body) detach() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.detached = true
+	b.stalled.Stop()
 	if b.between || !b.pending || b.control.SetReadDeadline(time.Unix(0, 1)) != nil {
 		return
 	}

@@ -17,8 +17,8 @@ type failure struct {
 }
 
 // fail answers for the upstream. ReverseProxy calls it.
-func (c *call) fail(_ http.ResponseWriter, _ *http.Request, err error) {
-	f := c.failure(err)
+func (c *call) fail(_ http.ResponseWriter, out *http.Request, err error) {
+	f := c.failure(out, err)
 	if f.status < http.StatusInternalServerError && c.in.ProtoMajor == 1 {
 		c.out.Header().Set("Connection", "close") // the rest of the body is no request
 	}
@@ -34,7 +34,7 @@ func (c *call) fail(_ http.ResponseWriter, _ *http.Request, err error) {
 
 // failure tells whose fault it was, and counts it. The client's body comes first:
 // when it fails, the transport and the context of the request fail with it.
-func (c *call) failure(err error) failure {
+func (c *call) failure(out *http.Request, err error) failure {
 	p, state := c.proxy, reading
 	if c.body != nil {
 		state = c.body.progress()
@@ -56,7 +56,7 @@ func (c *call) failure(err error) failure {
 			return failure{"unreachable", http.StatusGatewayTimeout, "the upstream cannot be reached"}
 		}
 		return failure{"unreachable", http.StatusBadGateway, "the upstream cannot be reached"}
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(context.Cause(out.Context()), errStalled):
 		p.slowUpstream.Add(1)
 		return failure{"slow upstream", http.StatusGatewayTimeout, "the upstream did not answer in time"}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 )
 
@@ -136,6 +137,29 @@ func TestUpstreamFails(t *testing.T) {
 		})
 	}
 }
+
+// An upstream that stops reading an upload is given up, like one that does not
+// answer.
+func TestUpstreamStopsReading(t *testing.T) {
+	p := plan{target: brokenUpstream(t, func(net.Conn) { <-t.Context().Done() })}
+	p.config.Timeouts.Answer = 100 * time.Millisecond
+	r := newRig(t, p)
+	c := r.dial()
+	write(t, c, "POST / HTTP/1.1\nHost: h\nContent-Length: 1000000000\n\n")
+	go func() { _, _ = io.CopyN(c, zeros{}, 1_000_000_000) }()
+	res, _ := answerOf(t, bufio.NewReader(c), http.MethodPost)
+	if res.StatusCode != http.StatusGatewayTimeout || !res.Close {
+		t.Errorf("%s, close %t", res.Status, res.Close)
+	}
+	if got := r.proxy.Stats(); got != (proxy.Stats{SlowUpstream: 1}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// zeros has no end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 // A body that breaks off on its way is broken off for the client too.
 func TestAnswerBreaksOff(t *testing.T) {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"net/http/httputil"
 )
@@ -22,24 +23,21 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	s.clean(r.In.Trailer, false)
 	r.Out.Trailer = r.In.Trailer
 	if r.Out.Body != nil {
-		c.body = c.bodyOf(r)
-		r.Out.Body = c.body
+		c.sendBody(r)
 	}
 }
 
-// bodyOf gives the body a deadline. It is not pooled: the transport may hold on
-// to it.
-func (c *call) bodyOf(r *httputil.ProxyRequest) *body {
-	in, s := r.In, c.settings
-	b := &body{
-		ReadCloser: r.Out.Body,
-		control:    c.out.control,
-		timeout:    c.proxy.timeouts.Read,
-		between:    in.ProtoMajor != 1,
-		atEnd:      func() { s.clean(in.Trailer, false) }, // more may come than was announced
-	}
-	b.idle.L = &b.mu
-	return b
+// sendBody gives the body its deadlines. It is not pooled: the transport may
+// hold on to it.
+func (c *call) sendBody(r *httputil.ProxyRequest) {
+	in, s, t := r.In, c.settings, c.proxy.timeouts
+	ctx, cancel := context.WithCancelCause(r.Out.Context())
+	b := newBody(r.Out.Body, c.out.control, t.Read, t.Answer, func() { cancel(errStalled) })
+	b.between = in.ProtoMajor != 1
+	b.atEnd = func() { s.clean(in.Trailer, false) } // more may come than was announced
+	c.body, c.release = b, cancel
+	r.Out = r.Out.WithContext(ctx)
+	r.Out.Body = b
 }
 
 // modify adds our fields to the upstream's answer.
@@ -47,7 +45,11 @@ func (c *call) modify(res *http.Response) error {
 	c.proxy.reached()
 	c.settings.header.Write(res.Header, &c.outcome)
 	c.settings.header.Expose(res.Header, c.in)
-	if c.in.ProtoMajor == 1 && c.body != nil && c.body.progress() != whole {
+	if c.body == nil {
+		return nil
+	}
+	c.body.hasAnswer()
+	if c.in.ProtoMajor == 1 && c.body.progress() != whole {
 		c.answerEarly(res.Header)
 	}
 	return nil

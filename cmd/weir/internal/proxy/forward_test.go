@@ -4,10 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 )
 
@@ -259,5 +262,43 @@ func TestDemo(t *testing.T) {
 	field(t, res.Header, "X-RateLimit-Remaining", "4")
 	if _, text = r.do(http.MethodHead, nil); text != "" {
 		t.Errorf("HEAD has a body: %s", text)
+	}
+}
+
+// A request in flight ends with the settings it began with.
+func TestReload(t *testing.T) {
+	began, finish := make(chan struct{}), make(chan struct{})
+	old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(began)
+		<-finish
+		_, _ = io.WriteString(w, "old")
+	}))
+	t.Cleanup(old.Close)
+	target, err := url.Parse(old.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now atomic.Pointer[proxy.Settings]
+	now.Store(settingsOf(t, proxy.Options{Upstream: target}))
+	p, err := proxy.New(proxy.Config{Decider: &script{}, Settings: now.Load})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	get := func() string {
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
+		return w.Body.String()
+	}
+	first := make(chan string, 1)
+	go func() { first <- get() }()
+	receive(t, began)
+	now.Store(settingsOf(t, proxy.Options{Demo: true}))
+	if got := get(); !strings.Contains(got, "weir demo") {
+		t.Errorf("after the reload: %q", got)
+	}
+	close(finish)
+	if got := receive(t, first); got != "old" {
+		t.Errorf("from before the reload: %q", got)
 	}
 }

@@ -89,6 +89,34 @@ func TestRapidReset(t *testing.T) {
 	}
 }
 
+// S24: a header without an end, in ever more frames, is refused and costs no
+// decision.
+func TestContinuationFlood(t *testing.T) {
+	server, client := certified(t)
+	p := plan{}
+	p.listen.TLS = server
+	r := newRig(t, p)
+	f := r.framer(client)
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers("/x"), EndStream: true}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	_ = e.WriteField(hpack.HeaderField{Name: "x-large", Value: string(bytes.Repeat([]byte("x"), 8<<10)), Sensitive: true})
+	ended := make(chan string, 1)
+	go func() { ended <- f.answer(t) }()
+	sent := 0
+	for ; sent < 10_000 && f.WriteContinuation(1, false, b.Bytes()) == nil; sent++ {
+		continue
+	}
+	if status := receive(t, ended); status == "200" || sent == 10_000 {
+		t.Errorf("%d frames were taken: %s", sent, status)
+	}
+	if n := len(r.script.asked()); n != 0 {
+		t.Errorf("decided %d", n)
+	}
+}
+
 // S15: a path without its slash, or a whole URL, is no path of HTTP/2.
 func TestPathsOfHTTP2(t *testing.T) {
 	server, client := certified(t)

@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWorst(t *testing.T) {
+	p, found := loadText(`
+version: 1
+memory: {max_keys: 160000}
+plans:
+  free: [10/min, 200/day fixed-window]
+  staff: unlimited
+rules:
+  - name: a
+    plan: {ip: {192.0.2.0/24: staff, 198.51.100.0/24: free}}
+    default_plan: free
+  - {name: b, limit: 30/day fixed-window, max_keys: 20000}
+`)
+	if p == nil {
+		t.Fatal(found)
+	}
+	got := p.Worst()
+	for i, want := range []WorstCase{
+		{
+			Rule: "a", Plan: "free", Limit: "a/1m", Text: "10/min", Period: time.Minute, PerPeriod: 19, PerDay: 10 + 24*60*10 - 1,
+			PinnedOne: 6 * time.Second, PinnedFull: time.Minute, Keys: 25000, KeysPerSecond: 25000 / 6, Bytes: 25000 * 40,
+		},
+		{
+			Rule: "a", Plan: "free", Limit: "a/1d", Text: "200/day fixed-window", Period: 24 * time.Hour, PerPeriod: 400, PerDay: 400,
+			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 25000, KeysPerSecond: 0, Bytes: 25000 * 40,
+		},
+		{
+			Rule: "b", Limit: "b", Text: "30/day fixed-window", Period: 24 * time.Hour, PerPeriod: 60, PerDay: 60,
+			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 20000, KeysPerSecond: 0, Bytes: 20000 * 40,
+		},
+	} {
+		if i >= len(got) || got[i] != want {
+			t.Errorf("%d\ngot  %+v\nwant %+v", i, got, want)
+		}
+	}
+	for i, want := range []string{
+		"10/min: up to 19 within 1m, 14,409 within 24h",
+		"200/day fixed-window: up to 400 within 1d",
+	} {
+		if got[i].String() != want {
+			t.Errorf("got %s, want %s", got[i].String(), want)
+		}
+	}
+	if want := "room for 25,000 callers (1,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m"; got[0].Room() != want {
+		t.Errorf("got %s, want %s", got[0].Room(), want)
+	}
+}
