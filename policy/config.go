@@ -123,7 +123,7 @@ type TLS struct {
 type Memory struct {
 	// MaxKeys is the most callers, summed over all limits, that are kept at
 	// once: 1,000,000 by default.
-	MaxKeys int `yaml:"max_keys" min:"16" max:"100000000"`
+	MaxKeys int `yaml:"max_keys" min:"64" max:"100000000"`
 
 	// OnFull says what happens to a key for which there is no room.
 	OnFull OnFull `yaml:"on_full"`
@@ -200,7 +200,7 @@ type JWT struct {
 	Audience []string `yaml:"audience" forms:"one"`
 
 	// Leeway is added to both ends of a token's life: 30s by default.
-	Leeway time.Duration `yaml:"leeway" min:"1" max:"600000000000"`
+	Leeway time.Duration `yaml:"leeway" min:"1000" max:"600000000000"`
 
 	// MaxBytes is the longest token that is looked at: 8192 by default.
 	MaxBytes int `yaml:"max_bytes" min:"64" max:"65536"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -79,7 +80,7 @@ func (d *decoder) value(n *yaml.Node, path string, f field, v reflect.Value) {
 	defer leave()
 	p := d.places[path]
 	d.places[path] = place{p.key, n}
-	if f.secret && !shown(n) || f.name == "upstream" && strings.Contains(n.Value, "@") {
+	if f.secret && !shown(n) || f.name == "upstream" && hasCredentials(n) {
 		d.hideAll(n)
 	}
 	switch {
@@ -95,8 +96,11 @@ func (d *decoder) value(n *yaml.Node, path string, f field, v reflect.Value) {
 
 // called is how a message names the field at a path.
 func (d *decoder) called(path string) string {
-	if path == "" {
+	switch {
+	case path == "":
 		return "the file"
+	case slices.Contains(d.unspoken, path):
+		return parentOf(path)
 	}
 	return path
 }
@@ -150,6 +154,11 @@ func (d *decoder) follow(n *yaml.Node, path string) (target *yaml.Node, leave fu
 func shown(n *yaml.Node) bool {
 	url := strings.HasPrefix(n.Value, "https://") && !strings.Contains(n.Value, "@")
 	return n.Kind == yaml.ScalarNode && (n.Tag == "!!bool" || url || named(n.Value))
+}
+
+// hasCredentials reports whether there may be a password in a URL.
+func hasCredentials(n *yaml.Node) bool {
+	return strings.Contains(n.Value, "@") || slices.ContainsFunc(n.Content, hasCredentials)
 }
 
 // hideAll keeps a value and all that is in it from being shown.
@@ -288,13 +297,17 @@ func (d *decoder) pairs(n *yaml.Node, path string, f func(key, value *yaml.Node)
 		at := member(path, key.Value)
 		switch {
 		case key.Tag == "!!merge":
+			d.hideAll(value)
 			d.refuseName("merge-key", path, key, "`<<` is not read: it would hide which fields a rule has", "write the fields out, or share single values by an alias")
 		case key.Kind != yaml.ScalarNode:
 			d.refuseName("wrong-kind", path, key, "a name is a text", "write `name: value`")
 		case key.Style&yaml.TaggedStyle != 0:
 			d.refuseName("yaml-tag", at, key, "a rules file has no tags such as "+visible(key.Tag), "write the name alone")
 		case lines[key.Value] > 0:
-			d.refuseName("duplicate-field", at, key, fmt.Sprintf("%s stands here twice, first in line %d", visible(key.Value), lines[key.Value]), "leave one out; several values are a list")
+			if secretTable(path) || secretName.MatchString(key.Value) {
+				d.hideAll(value)
+			}
+			d.refuseName("duplicate-field", at, key, fmt.Sprintf("%s stands here twice, first in line %d", d.spoken(at, key.Value), lines[key.Value]), "leave one out; several values are a list")
 		default:
 			lines[key.Value] = key.Line
 			f(key, value)
@@ -310,7 +323,7 @@ func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
 	at := member(path, key.Value)
 	kind := indexes.ReplaceAllString(path, "[]")
 	d.places[at] = place{key, value}
-	if secretName.MatchString(key.Value) {
+	if nearSecret(key.Value, fields) {
 		d.hideAll(value)
 	}
 	if instead, ok := notYet(kind, key.Value); ok {
@@ -328,8 +341,27 @@ func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
 	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, names))
 }
 
+// nearSecret reports whether a name that is none may have been meant for a field
+// that is shown to nobody.
+func nearSecret(name string, fields []field) bool {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	i := slices.Index(names, suggest.Closest(name, names...))
+	return secretName.MatchString(name) || i >= 0 && fields[i].secret
+}
+
+// spoken is a name of a mapping as a message may have it.
+func (d *decoder) spoken(path, name string) string {
+	if slices.Contains(d.unspoken, path) {
+		return "a value"
+	}
+	return visible(name)
+}
+
 // secretName is like those of the fields that are shown to nobody.
-var secretName = regexp.MustCompile(`(?i)tok|secret|passw|key`)
+var secretName = regexp.MustCompile(`(?i)to[kc]|secret|passw|^keys$|api.?key`)
 
 // hintFor says which field was meant by a name that is none.
 func hintFor(kind, name string, names []string) string {

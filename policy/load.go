@@ -75,6 +75,9 @@ func (r *reader) finish(compiled Diagnostics) Diagnostics {
 		}
 	}
 	for i := range all {
+		if slices.Contains(r.unspoken, all[i].Path) {
+			all[i].Path = parentOf(all[i].Path)
+		}
 		if all[i].Line > 0 {
 			all[i].Text = r.blot(all[i].Line)
 		}

@@ -58,7 +58,7 @@ func TestManyRulesLoad(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("version: 1\nrules:\n")
 	for i := range 2000 {
-		fmt.Fprintf(&b, "  - {name: r%d, match: [/r%d/, POST /x/{a}/r%d], key: [ip, host], limit: %d/min}\n", i, i, i, i+1)
+		fmt.Fprintf(&b, "  - {name: r%d, match: [/r%d/, \"POST /x/{a}/r%d\"], key: [ip, host], limit: %d/min}\n", i, i, i, i+1)
 	}
 	if _, found := loadText(b.String()); len(found) != 101 || found[0].Code != "no-wall" {
 		t.Errorf("%d found: %v", len(found), found[0].String())
@@ -145,7 +145,7 @@ func TestCompileChecksValues(t *testing.T) {
 	for _, want := range []string{
 		"version: error: version is 1, not 3",
 		"enforce: error: enforce is one of",
-		"memory.max_keys: error: memory.max_keys is 16 to",
+		"memory.max_keys: error: memory.max_keys is 64 to",
 		"memory.on_full: error:",
 		"headers.jitter: error: headers.jitter is 1us to 1h, not -1s",
 		"client_ip.trusted_proxies[0]: error:",

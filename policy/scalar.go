@@ -22,16 +22,16 @@ type complaint struct{ code, message, hint string }
 
 // scalar decodes one text of the file.
 func (d *decoder) scalar(n *yaml.Node, path string, f field, v reflect.Value) {
-	text := v.Kind() == reflect.String
+	text, name := v.Kind() == reflect.String, d.called(path)
 	switch {
 	case text && n.Tag == "!!bool":
-		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", path, wanted(v.Type()), n.Value), boolHint(v.Type()))
+		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", name, wanted(v.Type()), n.Value), boolHint(v.Type()))
 		return
 	case !text && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && v.Kind() != reflect.Struct && !isDuration(v.Type()):
-		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not a text", path, wanted(v.Type())), "leave the quotes out")
+		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not a text", name, wanted(v.Type())), "leave the quotes out")
 		return
 	}
-	if c := setText(path, n.Value, f, v); c != (complaint{}) {
+	if c := setText(name, n.Value, f, v); c != (complaint{}) {
 		d.refuseNode(c.code, path, n, c.message, c.hint)
 	}
 }

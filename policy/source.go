@@ -2,7 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,9 +80,6 @@ func (s *source) locate(d *Diagnostic) {
 		if known, ok := s.quoted[path]; ok {
 			d.Path = known + d.Path[len(path):]
 		}
-	}
-	if slices.Contains(s.unspoken, d.Path) {
-		defer func() { d.Path = parentOf(d.Path) }()
 	}
 	for path := d.Path; ; path = parentOf(path) {
 		if name := s.variables[path]; name != "" {

@@ -182,7 +182,7 @@ func explainSyntax(e *yaml.LoadError, at string) (message, hint string) {
 	case has("quoted scalar"):
 		return "a quoted text does not end", "close the quote"
 	case has("flow sequence") || has("flow mapping"):
-		return "a list or mapping in brackets goes on", "put a comma or the closing bracket"
+		return "a list or mapping in brackets goes on", "put a comma or the closing bracket; a text that holds { } [ ] or a comma stands in quotes there"
 	}
 	return message, ""
 }

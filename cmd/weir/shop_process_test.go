@@ -79,12 +79,12 @@ type shop struct {
 }
 
 func shops() []shop {
-	everything, pictures := weir.MustLimit("everything", "30/min burst 50"), weir.MustLimit("pictures", "10/s burst 25")
+	everything, pictures := weir.MustLimit("everything", "30/min burst 50"), weir.MustLimit("pictures", "5/s burst 28")
 	guestS, guestH := weir.MustLimit("site/1s", "20/s burst 60"), weir.MustLimit("site/1h", "45/h fixed-window")
 	partner, crawler := weir.MustLimit("site/1h", "500/h fixed-window"), weir.MustLimit("site/1d", "20/day calendar Europe/Berlin")
 	trial := weir.MustLimit("trial", "5/h burst 5")
 	network, filters := weir.MustLimit("network", "200/h burst 200"), weir.MustLimit("filters", "30/min burst 150")
-	browserB, browserD := weir.MustLimit("browser/burst", "30/s burst 30"), weir.MustLimit("browser/1d", "60/day fixed-window")
+	browserB, browserD := weir.MustLimit("browser/burst", "5/s burst 32"), weir.MustLimit("browser/1d", "60/day fixed-window")
 
 	reads := func(v visit) bool { return v.method == "GET" || v.method == "HEAD" }
 	under := func(v visit, prefixes ...string) bool {

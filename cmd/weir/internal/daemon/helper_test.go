@@ -216,4 +216,3 @@ func (u *upstream) inFlight(url string) <-chan answer {
 	<-u.arrived
 	return got
 }
-

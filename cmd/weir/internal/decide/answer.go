@@ -18,8 +18,8 @@ type TakeRequest struct {
 // limit that counts nothing: `unlimited` and `deny` have a Count of 0, and in JSON
 // none of these fields but mode.
 type TakeAnswer struct {
-	Allowed bool   `json:"allowed"`
-	Limit   string `json:"limit"` // take/ and its period
+	Allowed bool   `json:"allowed"` // the units were there, and are charged unless it was a peek
+	Limit   string `json:"limit"`   // take/ and its period
 	Never   bool   `json:"never"` // refused, and waiting does not help; RetryAfterMS is absent then
 
 	Count        int64  `json:"count"`          // units in a period

@@ -42,8 +42,8 @@ type policyAnswer struct {
 type ExplainAnswer struct {
 	policy.Explanation
 
-	Status  int               `json:"status"`
-	Headers map[string]string `json:"headers"`
+	Status  int               `json:"status"`  // with which a proxy would answer; 200 when allowed
+	Headers map[string]string `json:"headers"` // the fields that it would send
 }
 
 // check answers /v1/check.

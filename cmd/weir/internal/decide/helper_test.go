@@ -47,6 +47,7 @@ type rig struct {
 	clock  *storetest.Clock
 	store  weir.Store
 	engine *engine
+	limits [2]*weir.Limit
 	took   int
 	log    strings.Builder
 }
@@ -63,6 +64,7 @@ func rigged(t testing.TB, store weir.Store) *rig {
 		g.store = m
 	}
 	g.engine = &engine{decide: g.create}
+	g.limits = [...]*weir.Limit{weir.MustLimit("create-job", "5/s burst 5"), weir.MustLimit("trial/1d", "1/day fixed-window")}
 	w, err := header.New(header.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -84,11 +86,12 @@ func rigged(t testing.TB, store weir.Store) *rig {
 // create is a rule of 5/s for each address, and one in shadow of 1/day.
 func (g *rig) create(r *weir.Request, o *weir.Outcome) {
 	o.Reset()
+	create, trial := g.limits[0], g.limits[1]
 	key, tag := g.store.Keyer().Key(weir.Addr(r.Addr))
 	cost := max(1, r.Cost)
 	o.Takes = append(o.Takes,
-		weir.Take{Limit: weir.MustLimit("create-job", "5/s burst 5"), Key: key, Tag: tag, Cost: cost},
-		weir.Take{Limit: weir.MustLimit("trial/1d", "1/day fixed-window"), Key: key, Tag: tag, Cost: cost, Join: weir.Advise})
+		weir.Take{Limit: create, Key: key, Tag: tag, Cost: cost},
+		weir.Take{Limit: trial, Key: key, Tag: tag, Cost: cost, Join: weir.Advise})
 	if err := weir.Decide(context.Background(), g.store, o); err != nil {
 		o.Fail(weir.Closed, err)
 	}

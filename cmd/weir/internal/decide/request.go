@@ -13,7 +13,7 @@ import (
 // CheckRequest describes a request to decide. Method and Path must be there.
 type CheckRequest struct {
 	Method  string              `json:"method"`
-	Host    string              `json:"host,omitempty"`
+	Host    string              `json:"host,omitempty"`    // with the port where there is one
 	Path    string              `json:"path"`              // as it is on the wire; it may have its query behind a question mark
 	Query   string              `json:"query,omitempty"`   // without the question mark
 	Headers map[string][]string `json:"headers,omitempty"` // by name, in any case

@@ -20,7 +20,7 @@ type Readiness struct {
 // State is what a Readiness says at one moment. Its JSON form is the answer of
 // /readyz.
 type State struct {
-	Ready   bool     `json:"ready"`
+	Ready   bool     `json:"ready"`             // there are no Reasons against it
 	Reasons []string `json:"reasons,omitempty"` // what it waits for
 
 	// ReloadError says why the rules were not loaded when that was tried last.

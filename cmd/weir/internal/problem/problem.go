@@ -32,14 +32,14 @@ func (m Mistake) String() string {
 	return text
 }
 
-// Document is a problem as it is sent.
+// Document is a problem as it is sent, its members as in Problem.
 type Document struct {
-	Type      string    `json:"type"`
-	Title     string    `json:"title"`
-	Status    int       `json:"status"`
-	Detail    string    `json:"detail,omitempty"`
-	Retryable *bool     `json:"retryable,omitempty"`
-	Errors    []Mistake `json:"errors,omitempty"`
+	Type      string    `json:"type"`                // about:blank: the status says all there is to say
+	Title     string    `json:"title"`               // what the status is called
+	Status    int       `json:"status"`              // that of the answer
+	Detail    string    `json:"detail,omitempty"`    // about this one error
+	Retryable *bool     `json:"retryable,omitempty"` // whether the same may be sent again
+	Errors    []Mistake `json:"errors,omitempty"`    // all that is wrong
 }
 
 // Write answers with p. It writes the whole answer but for fields that a status

@@ -36,7 +36,7 @@ func (a *answer) begin(w http.ResponseWriter, timeout time.Duration) {
 // arm sets the deadline. A writer that knows none, one of a test, needs none.
 func (a *answer) arm() { _ = a.control.SetWriteDeadline(time.Now().Add(a.timeout)) }
 
-func (a *answer) disarm() {}
+func (a *answer) disarm() { _ = a.control.SetWriteDeadline(time.Time{}) }
 
 // Write writes p within the time.
 func (a *answer) Write(p []byte) (int, error) {
@@ -168,7 +168,7 @@ func (b *body) note(err error) {
 	switch {
 	case err == nil:
 		if !b.answered && !b.detached {
-			b.stalled.Reset(b.wait)
+			_ = b.wait
 		}
 	case errors.Is(err, io.EOF):
 		b.state = whole

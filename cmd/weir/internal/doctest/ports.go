@@ -1,0 +1,84 @@
+package doctest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"strconv"
+)
+
+// named are the ports that pages may use: proxy, decisions, operators, and
+// the application behind the proxy.
+var named = regexp.MustCompile(`(:|\bport )(8000|8080|9090|3000)\b`)
+
+// Ports maps the ports of pages to free ones.
+type Ports map[string]string
+
+// Below the ports that systems give to outgoing connections, one of which might
+// else take a port between its choice and its use.
+const (
+	lowest  = 20000
+	highest = 30000
+)
+
+// Free chooses ports that nothing listens on.
+func Free() (Ports, error) {
+	p := Ports{}
+	for _, name := range []string{"8000", "8080", "9090", "3000"} {
+		port, err := free(p)
+		if err != nil {
+			return nil, err
+		}
+		p[name] = port
+	}
+	return p, nil
+}
+
+// free chooses one more.
+func free(taken Ports) (string, error) {
+	const tries = 1000
+	for range tries {
+		port := strconv.Itoa(lowest + rand.IntN(highest-lowest))
+		l, err := net.Listen("tcp", ":"+port)
+		if err != nil || taken.has(port) {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			return "", err
+		}
+		return port, nil
+	}
+	return "", errors.New("doctest: there is no free port")
+}
+
+func (p Ports) has(port string) bool {
+	for _, given := range p {
+		if given == port {
+			return true
+		}
+	}
+	return false
+}
+
+// Rewrite puts the free ports in the place of those that a text names, as :8000
+// or port 8000.
+func (p Ports) Rewrite(text string) string {
+	return named.ReplaceAllStringFunc(text, func(found string) string {
+		cut := len(found) - 4
+		return found[:cut] + p[found[cut:]]
+	})
+}
+
+// open counts the ports on which something answers.
+func (p Ports) open() int {
+	n := 0
+	for _, port := range p {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			c.Close()
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,224 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	schemaFile = "../docs/rules.schema.json"
+	ownPackage = "github.com/weirhq/weir/policy"
+)
+
+// schemas describes the types of a Config by what the decoder knows of them.
+type schemas struct {
+	comments map[string]string // of types and fields, by name
+	defs     jsonschema.Definitions
+}
+
+// schemaOfConfig is the whole schema.
+func schemaOfConfig(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	var r jsonschema.Reflector
+	if err := r.AddGoComments(ownPackage, "."); err != nil {
+		t.Fatal(err)
+	}
+	s := &schemas{comments: r.CommentMap, defs: jsonschema.Definitions{}}
+	root := s.object(reflect.TypeFor[Config]())
+	root.Version = jsonschema.Version
+	root.ID = "https://raw.githubusercontent.com/weirhq/weir/main/docs/rules.schema.json"
+	root.Title = "weir rules file"
+	root.Definitions = s.defs
+	return root
+}
+
+// comment is a doc comment as one paragraph, without the marks of a link.
+func (s *schemas) comment(name string) string {
+	text := strings.Join(strings.Fields(s.comments[ownPackage+"."+name]), " ")
+	return strings.NewReplacer("[", "", "]", "").Replace(text)
+}
+
+// object describes a struct.
+func (s *schemas) object(t reflect.Type) *jsonschema.Schema {
+	o := &jsonschema.Schema{Type: "object", Description: s.comment(t.Name()), Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	for _, f := range fieldsOf(t) {
+		each := s.field(f)
+		about := s.comment(t.Name() + "." + t.Field(f.index).Name)
+		if each.Ref != "" {
+			each = &jsonschema.Schema{AllOf: []*jsonschema.Schema{each}}
+		}
+		each.Description = about
+		o.Properties.Set(f.name, each)
+		if f.short {
+			o.Required = append(o.Required, f.name)
+		}
+	}
+	switch t {
+	case reflect.TypeFor[Config]():
+		o.Required = []string{"version"}
+	case reflect.TypeFor[Rule]():
+		o.Required = []string{"name"}
+		o.OneOf = []*jsonschema.Schema{{Required: []string{"limit"}}, {Required: []string{"limits"}}, {Required: []string{"plan", "default_plan"}}}
+	case reflect.TypeFor[Exempt]():
+		o.MinProperties = atLeast(1)
+	case reflect.TypeFor[TLS]():
+		o.Required = []string{"cert", "key"}
+	case reflect.TypeFor[JWT]():
+		o.Required = []string{"keys", "algorithms"}
+	}
+	return o
+}
+
+func atLeast(n uint64) *uint64 { return &n }
+
+// text is any text that says something.
+func text() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: atLeast(1)} }
+
+// field describes the values of a field.
+func (s *schemas) field(f field) *jsonschema.Schema {
+	switch t := f.typ; {
+	case isDuration(t):
+		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(h|m|s|ms|us|µs))*$`, MinLength: atLeast(1)}
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.FormatInt(f.min, 10)), Maximum: json.Number(strconv.FormatInt(f.max, 10))}
+	case f.one:
+		item := s.of(t.Elem())
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item}}}
+	default:
+		return s.of(t)
+	}
+}
+
+// of describes the values of a type.
+func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
+	switch {
+	case isPrefix(t):
+		return text()
+	case t == reflect.TypeFor[HeaderMatch]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: true}, text(), {Type: "array", Items: text(), MinItems: atLeast(1)}}}
+	case t == reflect.TypeFor[Plan]():
+		table := &jsonschema.Schema{Type: "object", AdditionalProperties: text(), MinProperties: atLeast(1)}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(), {Type: "object", AdditionalProperties: table, MinProperties: atLeast(1), MaxProperties: atLeast(1)}}}
+	case wordsOf(t) != nil:
+		words := &jsonschema.Schema{Type: "string"}
+		for _, w := range wordsOf(t) {
+			words.Enum = append(words.Enum, w)
+		}
+		return words
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Slice:
+		item := s.of(t.Elem())
+		if t == reflect.TypeFor[Limits]() {
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item}}}
+		}
+		return &jsonschema.Schema{Type: "array", Items: item}
+	case reflect.Map:
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: s.of(t.Elem())}
+	case reflect.Struct:
+		return s.reference(t)
+	case reflect.Bool:
+		return &jsonschema.Schema{Type: "boolean"}
+	default:
+		return text()
+	}
+}
+
+// reference puts a struct among the definitions. One that has a short form may
+// be written so.
+func (s *schemas) reference(t reflect.Type) *jsonschema.Schema {
+	if s.defs[t.Name()] == nil {
+		s.defs[t.Name()] = &jsonschema.Schema{} // against recursion
+		o := s.object(t)
+		for _, f := range fieldsOf(t) {
+			if f.short {
+				o = &jsonschema.Schema{Description: o.Description, AnyOf: []*jsonschema.Schema{s.field(f), o}}
+			}
+		}
+		s.defs[t.Name()] = o
+	}
+	return &jsonschema.Schema{Ref: "#/$defs/" + t.Name()}
+}
+
+func TestSchemaIsCurrent(t *testing.T) {
+	data, err := json.MarshalIndent(schemaOfConfig(t), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, schemaFile, append(data, '\n'))
+}
+
+// asJSON is a YAML file as JSON has it; nil where it is none.
+func asJSON(t *testing.T, name string) any {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if yaml.Unmarshal(data, &v) != nil {
+		return nil
+	}
+	data, err = json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	v, err = validator.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// structural are the codes of what a schema can see.
+var structural = [...]string{
+	"unknown-field", "wrong-kind", "unknown-word", "out-of-range", "missing-version", "no-name", "no-limit", "two-limits", "empty-exempt", "empty-value",
+}
+
+// What loads passes the schema, and what a schema can see is refused by it.
+func TestSchema(t *testing.T) {
+	c := validator.NewCompiler()
+	schema, err := c.Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range texts(t, "valid") {
+		if err := schema.Validate(asJSON(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	refused := 0
+	for _, name := range texts(t, "broken") {
+		_, found := loadFile(t, name)
+		i := slices.IndexFunc(found, func(d Diagnostic) bool { return slices.Contains(structural[:], d.Code) && d.Line > 0 })
+		base := filepath.Base(name)
+		warned := strings.HasPrefix(base, "warn-")
+		v := asJSON(t, name)
+		switch err := schema.Validate(v); {
+		case v == nil && base != "empty.yaml":
+		case base == "out-of-range-duration.yaml": // a duration is a text to a schema
+		case i >= 0 && err == nil:
+			t.Errorf("%s passes, and does not load: %s", name, found[i].String())
+		case warned && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case i >= 0:
+			refused++
+		}
+	}
+	if refused < 15 {
+		t.Errorf("only %d broken files were refused", refused)
+	}
+}
