@@ -36,8 +36,8 @@ func (c *compiler) clientIP() {
 // refuseClientIP notes an error of package clientip under the field of the rules
 // file, in the rules file's words.
 func (c *compiler) refuseClientIP(err error) {
-	var e *clientip.ConfigError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*clientip.ConfigError](err)
+	if !ok {
 		c.refuse("bad-client-ip", "client_ip", Span{}, err.Error(), "")
 		return
 	}

@@ -27,8 +27,8 @@ func (s Severity) String() string {
 // MarshalText gives the word, for JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Span is a part of a field's value, in bytes from its beginning: what a caret
-// stands under. The zero Span is the whole value.
+// Span is a part of a field's value: Length bytes, Offset from its beginning. A
+// caret stands under it. The zero Span is the whole value.
 type Span struct{ Offset, Length int }
 
 // Diagnostic is one thing that is wrong with a Config or a rules file. Its JSON
@@ -109,8 +109,9 @@ func (d *Diagnostic) where() string {
 const mostDiagnostics = 100
 
 // sorted gives the diagnostics in the order of the file, each once, errors before
-// warnings of the same place, and no more than anybody reads.
-func (d Diagnostics) sorted() Diagnostics {
+// warnings of the same place, and no more than anybody reads. There are so many
+// more that are not among them.
+func (d Diagnostics) sorted(more int) Diagnostics {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
 	})
@@ -123,15 +124,14 @@ func (d Diagnostics) sorted() Diagnostics {
 		seen[one] = true
 		return again
 	})
-	if len(d) <= mostDiagnostics {
+	if len(d) <= mostDiagnostics && more == 0 {
 		return d
 	}
 	// Errors first: a flood of warnings must not hide that the file is refused.
 	slices.SortStableFunc(d, func(a, b Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
-	rest := d[mostDiagnostics:]
-	worst := Diagnostic{
-		Severity: rest[0].Severity, Code: "too-many", File: rest[0].File,
-		Message: fmt.Sprintf("and %d more", len(rest)), Hint: "mend these first",
-	}
-	return append(d[:mostDiagnostics:mostDiagnostics], worst)
+	kept := d[:min(len(d), mostDiagnostics):min(len(d), mostDiagnostics)]
+	return append(kept, Diagnostic{
+		Severity: Warning, Code: "too-many", File: d[0].File,
+		Message: fmt.Sprintf("and %d more", len(d)-len(kept)+more), Hint: "mend these first",
+	})
 }

@@ -99,7 +99,7 @@ func (r *reader) override(v variable, text string, c *Config) {
 		r.addVariable(Error, v.name, bad)
 		return
 	}
-	if wanted, ok := to.Interface().(Enforce); ok && c.Enforce != "" && weakest(c.Enforce, wanted) == c.Enforce {
+	if wanted, ok := reflect.TypeAssert[Enforce](to); ok && c.Enforce != "" && weakest(c.Enforce, wanted) == c.Enforce {
 		return
 	}
 	at := reflect.ValueOf(c).Elem()

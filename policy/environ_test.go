@@ -38,7 +38,8 @@ rules:
 	}
 	want := []any{
 		"http://127.0.0.1:3000", ":8001", 7, "127.0.0.1:8080", 5000,
-		"X-Forwarded-For", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32")},
+		"X-Forwarded-For",
+		[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32")},
 		time.Minute, "env:KEYS", true, ResetEpoch,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -52,10 +53,16 @@ func TestVariableNeverStrengthens(t *testing.T) {
 		file, variable string
 		want           Enforce
 	}{
-		{"", "on", On}, {"", "shadow", Shadow}, {"", "off", Off},
-		{"on", "on", On}, {"on", "shadow", Shadow}, {"on", "off", Off},
-		{"shadow", "on", Shadow}, {"shadow", "off", Off},
-		{"off", "on", Off}, {"off", "shadow", Off},
+		{"", "on", On},
+		{"", "shadow", Shadow},
+		{"", "off", Off},
+		{"on", "on", On},
+		{"on", "shadow", Shadow},
+		{"on", "off", Off},
+		{"shadow", "on", Shadow},
+		{"shadow", "off", Off},
+		{"off", "on", Off},
+		{"off", "shadow", Off},
 	} {
 		file := "version: 1\n"
 		if c.file != "" {

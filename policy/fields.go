@@ -68,7 +68,7 @@ func (Scope) words() []string     { return []string{string(ScopeShared), string(
 
 // wordsOf are the words that a type knows, nil for any text.
 func wordsOf(t reflect.Type) []string {
-	if w, ok := reflect.Zero(t).Interface().(worded); ok {
+	if w, ok := reflect.TypeAssert[worded](reflect.Zero(t)); ok {
 		return w.words()
 	}
 	return nil

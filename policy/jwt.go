@@ -101,8 +101,8 @@ func (c *compiler) tokenKeys(text string) ([]byte, bool) {
 
 // refuseToken notes an error of package token under the field of the rules file.
 func (c *compiler) refuseToken(err error) {
-	var e *token.ConfigError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*token.ConfigError](err)
+	if !ok {
 		c.refuse("bad-jwt", "jwt", Span{}, err.Error(), "")
 		return
 	}

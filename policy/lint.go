@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -161,16 +162,20 @@ func (c *compiler) lintRoutes() {
 // all of another's requests are counted: what may meet, but need not, is left to
 // the count at run time.
 func (c *compiler) lintNumber() {
+	numbers := make([]struct{ few, many int }, len(c.policy.rules))
+	for i, r := range c.policy.rules {
+		numbers[i].few, numbers[i].many = r.number()
+		if !r.always() || r.missing == MissingSkip {
+			numbers[i].few = 0
+		}
+	}
 	for _, r := range c.policy.rules {
 		for _, p := range r.reach() {
 			least, most := 0, 0
-			for _, other := range c.policy.rules {
-				if !c.covers(other.patterns, []*match.Pattern{p}) {
-					continue
-				}
-				few, many := other.number()
-				if most += many; other.always() && other.missing != MissingSkip {
-					least += few
+			for i, other := range c.policy.rules {
+				if c.covers(other.patterns, []*match.Pattern{p}) {
+					least += numbers[i].few
+					most += numbers[i].many
 				}
 			}
 			where := "a request of " + p.String()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -67,13 +68,19 @@ func Load(s Source) (*Policy, Diagnostics) {
 // finish places what the compiler found, leaves out what only follows from a
 // mistake of the text, and gives everything in the order of the file.
 func (r *reader) finish(compiled Diagnostics) Diagnostics {
-	all := r.found
+	all, more := slices.Clip(r.found), r.more
+	slices.SortStableFunc(compiled, func(a, b Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
 	for _, d := range compiled {
-		if !r.follows(d) {
+		switch {
+		case r.follows(d):
+		case len(all) >= 2*mostFound:
+			more++
+		default:
 			r.locate(&d)
 			all = append(all, d)
 		}
 	}
+	all = all.sorted(more)
 	for i := range all {
 		if slices.Contains(r.unspoken, all[i].Path) {
 			all[i].Path = parentOf(all[i].Path)
@@ -82,7 +89,7 @@ func (r *reader) finish(compiled Diagnostics) Diagnostics {
 			all[i].Text = r.blot(all[i].Line)
 		}
 	}
-	return all.sorted()
+	return all
 }
 
 // follows reports whether a complaint may come of a mistake that was found in the
@@ -165,6 +172,9 @@ func (in *intake) note(what string, text []byte) {
 func (in *intake) digest(environ []string) string {
 	ours := slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, prefix) {
+			return true
+		}
 		_, known := variableField(name)
 		return !known
 	})
@@ -176,8 +186,7 @@ func (in *intake) digest(environ []string) string {
 
 // reason is an error of reading a file, without the file's name.
 func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()

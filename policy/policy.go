@@ -33,6 +33,10 @@ type Policy struct {
 // with every mistake; what is only worth a warning is in [Policy.Warnings].
 func Compile(c Config) (*Policy, error) {
 	p, found := compile(c, inputs{readFile: os.ReadFile, getenv: os.Getenv})
+	found = found.sorted(0)
+	if p != nil {
+		p.warnings = found
+	}
 	return p, found.Err()
 }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,13 +55,11 @@ func (d *Diagnostic) print(b *strings.Builder, p paint) {
 		where += ": "
 	}
 	fmt.Fprintf(b, "%s%s%s%s: %s [%s]\n", where, tint, d.Severity, p.plain, visible(d.Message), d.Code)
-	number := ""
 	if d.Line > 0 {
-		number = strconv.Itoa(d.Line)
 		before, under, after := excerpt(d.Text, d.Column-1, d.Length)
 		carets := strings.Repeat(" ", columns(before)) + tint + strings.Repeat("^", max(1, columns(under))) + p.plain
 		line := strings.TrimRight(before+under+after, " ")
-		fmt.Fprintf(b, "%s%5s |%s %s\n", p.gutter, number, p.plain, line)
+		fmt.Fprintf(b, "%s%5d |%s %s\n", p.gutter, d.Line, p.plain, line)
 		fmt.Fprintf(b, "%s%5s |%s %s\n", p.gutter, "", p.plain, carets)
 	}
 	if d.Hint != "" {
@@ -73,7 +70,7 @@ func (d *Diagnostic) print(b *strings.Builder, p paint) {
 // excerpt cuts a line into what stands before, under and behind the caret, as it
 // is shown, and shortens what is too wide for a terminal.
 func excerpt(text string, offset, length int) (before, under, after string) {
-	offset = min(max(offset, 0), len(text))
+	text, offset = near(text, min(max(offset, 0), len(text)))
 	end := min(offset+max(length, 1), len(text))
 	before, under, after = visible(text[:offset]), visible(text[offset:end]), visible(text[end:])
 	const ellipsis = "…"
@@ -90,6 +87,21 @@ func excerpt(text string, offset, length int) (before, under, after string) {
 		after = first(after, room-1) + ellipsis
 	}
 	return before, under, after
+}
+
+// near is the part of a text around an offset that may be shown, and the offset
+// in it: a line may be as long as a file.
+func near(text string, offset int) (part string, at int) {
+	const enough = 8 * widestLine // bytes; characters have up to 4
+	from := max(0, offset-enough)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	to := min(len(text), offset+enough)
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[from:to], offset - from
 }
 
 // first is the beginning of a text, of at most so many columns.

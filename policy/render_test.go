@@ -122,7 +122,7 @@ func TestSortedSaysThingsOnce(t *testing.T) {
 	b := a
 	b.Path = "rules[1].limit"
 	first := Diagnostic{File: "f", Line: 1, Column: 9, Code: "c", Message: "m", Severity: Warning}
-	got := Diagnostics{a, b, first}.sorted()
+	got := Diagnostics{a, b, first}.sorted(0)
 	if len(got) != 2 || got[0].Line != 1 || got[1].Path != "rules[0].limit" {
 		t.Errorf("%v", got)
 	}
@@ -130,7 +130,7 @@ func TestSortedSaysThingsOnce(t *testing.T) {
 	for i := range 150 {
 		many = append(many, Diagnostic{File: "f", Line: i + 1, Column: 1, Code: "c", Severity: Severity(i % 2)})
 	}
-	many = many.sorted()
+	many = many.sorted(0)
 	if len(many) != 101 || many[74].Severity != Error || many[75].Severity != Warning || many[100].Message != "and 50 more" {
 		t.Errorf("%d: %v", len(many), many[100])
 	}

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/suggest"
+	"go.yaml.in/yaml/v4"
 )
 
 // A complaint is what is wrong with the text of one value, wherever it was
@@ -150,8 +149,8 @@ func ranged(f field, n int64) string {
 func setDuration(name, text string, f field, v reflect.Value) complaint {
 	d, err := weir.ParseDuration(text)
 	if err != nil {
-		var e *weir.FieldError
-		if !errors.As(err, &e) {
+		e, ok := errors.AsType[*weir.FieldError](err)
+		if !ok {
 			return complaint{"bad-duration", name + ": " + err.Error(), ""}
 		}
 		hint := e.Remedy

@@ -71,7 +71,7 @@ func (s *schemas) object(t reflect.Type) *jsonschema.Schema {
 		o.Required = []string{"name"}
 		o.OneOf = []*jsonschema.Schema{{Required: []string{"limit"}}, {Required: []string{"limits"}}, {Required: []string{"plan", "default_plan"}}}
 	case reflect.TypeFor[Exempt]():
-		o.MinProperties = atLeast(1)
+		o.MinProperties = new(uint64(1))
 	case reflect.TypeFor[TLS]():
 		o.Required = []string{"cert", "key"}
 	case reflect.TypeFor[JWT]():
@@ -80,16 +80,14 @@ func (s *schemas) object(t reflect.Type) *jsonschema.Schema {
 	return o
 }
 
-func atLeast(n uint64) *uint64 { return &n }
-
 // text is any text that says something.
-func text() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: atLeast(1)} }
+func text() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))} }
 
 // field describes the values of a field.
 func (s *schemas) field(f field) *jsonschema.Schema {
 	switch t := f.typ; {
 	case isDuration(t):
-		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(h|m|s|ms|us|µs))*$`, MinLength: atLeast(1)}
+		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(h|m|s|ms|us|µs))*$`, MinLength: new(uint64(1))}
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.FormatInt(f.min, 10)), Maximum: json.Number(strconv.FormatInt(f.max, 10))}
 	case f.one:
@@ -106,10 +104,10 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 	case isPrefix(t):
 		return text()
 	case t == reflect.TypeFor[HeaderMatch]():
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: true}, text(), {Type: "array", Items: text(), MinItems: atLeast(1)}}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: true}, text(), {Type: "array", Items: text(), MinItems: new(uint64(1))}}}
 	case t == reflect.TypeFor[Plan]():
-		table := &jsonschema.Schema{Type: "object", AdditionalProperties: text(), MinProperties: atLeast(1)}
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(), {Type: "object", AdditionalProperties: table, MinProperties: atLeast(1), MaxProperties: atLeast(1)}}}
+		table := &jsonschema.Schema{Type: "object", AdditionalProperties: text(), MinProperties: new(uint64(1))}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text(), {Type: "object", AdditionalProperties: table, MinProperties: new(uint64(1)), MaxProperties: new(uint64(1))}}}
 	case wordsOf(t) != nil:
 		words := &jsonschema.Schema{Type: "string"}
 		for _, w := range wordsOf(t) {

@@ -15,13 +15,15 @@ import (
 // settings checks everything but rules, plans and exemptions, and compiles what
 // the engine needs of it: the resolver, the verifier, how paths are read.
 func (c *compiler) settings() {
+	if c.size(); c.found.Err() != nil {
+		return
+	}
 	c.values(reflect.ValueOf(c.config).Elem(), "", field{})
 	c.listen()
 	c.upstream()
 	c.clientIP()
 	c.jwt()
 	c.memory()
-	c.size()
 	c.patterns("routes", c.config.Routes)
 	c.policy.path = match.Options{
 		Pass:      c.config.Path.Ambiguous == AmbiguousPass,
@@ -38,7 +40,7 @@ func (c *compiler) values(v reflect.Value, path string, f field) {
 	case v.Kind() == reflect.Pointer && !v.IsNil():
 		c.values(v.Elem(), path, f)
 	case isPrefix(v.Type()):
-		p, _ := v.Interface().(netip.Prefix)
+		p, _ := reflect.TypeAssert[netip.Prefix](v)
 		c.value(path, p.String(), f, v)
 	case v.Kind() == reflect.Struct:
 		for _, each := range fieldsOf(v.Type()) {
@@ -101,17 +103,6 @@ func (c *compiler) memory() {
 // what is not set apart for overflow (see memstore.Config).
 func roomFor(maxKeys int) int { return (maxKeys - maxKeys/8) / 2 }
 
-// mostRules bounds what is compared with each other when a policy is compiled, and
-// what a request is compared with.
-const mostRules = 2000
-
-// size refuses more than is meant to be written by rules.
-func (c *compiler) size() {
-	if n := len(c.config.Rules); n > mostRules {
-		c.refuse("too-many-rules", element("rules", mostRules), Span{}, fmt.Sprintf("there are %d rules, and %d is the most", n, mostRules), "rules differ by what they match; callers belong into keys and plans")
-	}
-}
-
 // secret reads a text that is named by where it is: env:NAME or file:PATH. What
 // is neither stands for itself.
 func (c *compiler) secret(path, text string) (string, bool) {
@@ -145,11 +136,13 @@ func (c *compiler) file(path, name string) ([]byte, bool) {
 
 // joinedErrors are the errors that an error joins, or itself.
 func joinedErrors(err error) []error {
-	var list interface{ Unwrap() []error }
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &list):
+	}
+	if list, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
 		return list.Unwrap()
 	}
 	return []error{err}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -11,8 +10,9 @@ import (
 // source is the text of a rules file, and where in it every field stands.
 type source struct {
 	name   string
-	text   []byte
-	lines  []int // where each line begins
+	text   string
+	lines  []int         // where each line begins
+	marks  map[int][]int // where every hundredth character of a line begins; of lines that were asked for
 	places map[string]place
 
 	// variables are the environment variables that say what a field holds, by
@@ -38,7 +38,10 @@ type place struct{ key, value *yaml.Node }
 type stretch struct{ from, to int }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, text: text, lines: []int{0}, places: map[string]place{}, variables: map[string]string{}, quoted: map[string]string{}}
+	s := &source{
+		name: name, text: string(text), lines: []int{0}, marks: map[int][]int{},
+		places: map[string]place{}, variables: map[string]string{}, quoted: map[string]string{},
+	}
 	for i, c := range text {
 		if c == '\n' {
 			s.lines = append(s.lines, i+1)
@@ -52,18 +55,17 @@ func (s *source) line(n int) string {
 	if n < 1 || n > len(s.lines) {
 		return ""
 	}
-	text := s.text[s.lines[n-1]:]
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		text = text[:i]
-	}
-	return strings.TrimSuffix(string(text), "\r")
+	text, _, _ := strings.Cut(s.text[s.lines[n-1]:], "\n")
+	return strings.TrimSuffix(text, "\r")
 }
 
 // column turns a node's column, which counts characters, into one of bytes.
 func (s *source) column(line, characters int) int {
-	text := s.line(line)
-	at := 0
-	for range characters - 1 {
+	text, marks := s.line(line), s.marksOf(line)
+	before := max(characters-1, 0) // the characters before the column
+	i := min(before/markEvery, len(marks)-1)
+	at := marks[i]
+	for range before - i*markEvery {
 		if at >= len(text) {
 			break
 		}
@@ -71,6 +73,30 @@ func (s *source) column(line, characters int) int {
 		at += size
 	}
 	return at + 1
+}
+
+// markEvery is how many characters of a line are counted at once: a file may be
+// one line.
+const markEvery = 100
+
+// marksOf is where every hundredth character of a line begins.
+func (s *source) marksOf(line int) []int {
+	if marks, ok := s.marks[line]; ok {
+		return marks
+	}
+	var marks []int
+	n := 0
+	for at := range s.line(line) {
+		if n%markEvery == 0 {
+			marks = append(marks, at)
+		}
+		n++
+	}
+	if n == 0 {
+		marks = []int{0}
+	}
+	s.marks[line] = marks
+	return marks
 }
 
 // locate finds where a diagnostic's path stands. A field that is not there is
@@ -191,7 +217,6 @@ func (s *source) put(d *Diagnostic, line, column, length int) {
 	text := s.line(line)
 	d.File, d.Line, d.Column = s.name, line, min(max(column, 1), len(text)+1)
 	d.Length = max(1, min(length, len(text)-d.Column+1))
-	d.Text = s.blot(line)
 }
 
 // hide keeps a scalar's text from being shown.

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,10 +13,10 @@ import (
 // WorstCase is what one limit comes to at its worst, and what it costs the table.
 // Nothing in it depends on traffic.
 type WorstCase struct {
-	Rule  string `json:"rule"`
+	Rule  string `json:"rule"`           // the rule's name
 	Plan  string `json:"plan,omitempty"` // "" where the rule has none
-	Limit string `json:"limit"`          // its name
-	Text  string `json:"text"`
+	Limit string `json:"limit"`          // the limit's name
+	Text  string `json:"text"`           // the limit itself
 
 	// Period is the limit's own: of months 30 days. PerPeriod and PerDay are the
 	// most units of one caller that can pass within that time, and within 24
@@ -150,25 +149,40 @@ const (
 
 // lintRoom looks at what limits ask of the memory.
 func (c *compiler) lintRoom() {
-	for _, w := range c.policy.Worst() {
-		r := c.policy.rules[slices.IndexFunc(c.policy.rules, func(r *rule) bool { return r.Name == w.Rule })]
+	all := c.policy.Worst()
+	for _, r := range c.policy.rules {
 		path := r.field
 		if r.config.Limit != "" {
 			path += ".limit"
 		}
 		const day = 24 * time.Hour
-		if w.Period > day {
-			c.warn("long-period", path, fmt.Sprintf("limit %s has a period over a day, and what has been used lies in memory alone: a restart forgets it", w.Text),
-				"use a period of a day or less")
+		var tight WorstCase // the limit of the rule that is farthest from what it needs
+		for _, w := range all {
+			if w.Rule != r.Name {
+				continue
+			}
+			if w.Period > day {
+				c.warn("long-period", path, fmt.Sprintf("limit %s has a period over a day, and what has been used lies in memory alone: a restart forgets it", w.Text),
+					"use a period of a day or less")
+			}
+			if w.lacks() > tight.lacks() {
+				tight = w
+			}
 		}
-		needed := min(newKeysPerSecond*int64(w.PinnedOne)/int64(time.Second), enoughKeys)
-		if r.counts() && w.Keys < needed {
+		if r.counts() && tight.lacks() > 0 {
 			c.warn("little-room", path, fmt.Sprintf("limit %s remembers a caller for %s at least, and has room for %d: under more than %d new callers a second they share what is left",
-				w.Text, weir.FormatDuration(w.PinnedOne), w.Keys, w.KeysPerSecond),
-				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", needed*int64(max(1, len(r.fallback.limits)))))
+				tight.Text, weir.FormatDuration(tight.PinnedOne), tight.Keys, tight.KeysPerSecond),
+				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", tight.needs()*int64(max(1, len(r.fallback.limits)))))
 		}
 	}
 }
+
+// needs is how many places the limit should have; lacks is how many more that is
+// than it has.
+func (w *WorstCase) needs() int64 {
+	return min(newKeysPerSecond*int64(w.PinnedOne)/int64(time.Second), enoughKeys)
+}
+func (w *WorstCase) lacks() int64 { return w.needs() - w.Keys }
 
 // counts reports whether a rule has more than one caller.
 func (r *rule) counts() bool {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ const (
 type reader struct {
 	*source
 	found  Diagnostics
+	more   int  // how many were found beyond those that are kept
 	halted bool // so much was left unread that nothing more can be said
 }
 
@@ -39,12 +39,12 @@ func (r *reader) read() *yaml.Node {
 		return nil
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 || isNull(documents[0].Content[0]) {
-		r.add("missing-version", "", 1, 1, 1, "the file says nothing: `version: 1` is missing", "begin it with `version: 1`")
+		r.add("missing-version", 1, 1, 1, "the file says nothing: `version: 1` is missing", "begin it with `version: 1`")
 		return nil
 	}
 	if len(documents) > 1 {
 		second := documents[1]
-		r.add("several-documents", "", second.Line, 1, 3, "a second document begins here", "keep one document in a file; leave the line out if it is the same one")
+		r.add("several-documents", second.Line, 1, 3, "a second document begins here", "keep one document in a file; leave the line out if it is the same one")
 	}
 	return documents[0].Content[0]
 }
@@ -52,10 +52,23 @@ func (r *reader) read() *yaml.Node {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // add notes an error at a place of the text.
-func (r *reader) add(code, path string, line, column, length int, message, hint string) {
-	d := Diagnostic{Severity: Error, Code: code, Path: path, Message: message, Hint: hint}
+func (r *reader) add(code string, line, column, length int, message, hint string) {
+	d := Diagnostic{Severity: Error, Code: code, Message: message, Hint: hint}
 	r.put(&d, line, column, length)
 	r.found = append(r.found, d)
+}
+
+// mostFound bounds what is kept of one file: several times what is shown, since
+// errors are shown before warnings.
+const mostFound = 500
+
+// full reports that enough was found, and counts what comes after.
+func (r *reader) full() bool {
+	if len(r.found) < mostFound {
+		return false
+	}
+	r.more++
+	return true
 }
 
 // checkText refuses what is no text, before anything parses it. What is left has
@@ -63,12 +76,12 @@ func (r *reader) add(code, path string, line, column, length int, message, hint 
 func (r *reader) checkText() bool {
 	const utf8Hint = "save it as UTF-8"
 	if len(r.text) > largestFile {
-		r.add("file-too-large", "", 1, 1, 1, fmt.Sprintf("the file has %d bytes, and 1 MiB is the most", len(r.text)), "rules differ by what they match; callers belong into plans and keys")
+		r.add("file-too-large", 1, 1, 1, fmt.Sprintf("the file has %d bytes, and 1 MiB is the most", len(r.text)), "rules differ by what they match; callers belong into plans and keys")
 		return false
 	}
-	rest := bytes.TrimPrefix(r.text, []byte("\ufeff"))
+	rest := strings.TrimPrefix(r.text, "\ufeff")
 	for i := len(r.text) - len(rest); i < len(r.text); {
-		c, size := utf8.DecodeRune(r.text[i:])
+		c, size := utf8.DecodeRuneInString(r.text[i:])
 		switch problem := wrongCharacter(c, size, r.text[i:]); {
 		case problem == "":
 		case c == utf8.RuneError:
@@ -84,11 +97,11 @@ func (r *reader) checkText() bool {
 }
 
 // wrongCharacter says what is wrong with a character, "" for nothing.
-func wrongCharacter(c rune, size int, text []byte) string {
+func wrongCharacter(c rune, size int, text string) string {
 	switch {
 	case c == utf8.RuneError && size == 1:
 		return "this is no UTF-8 text"
-	case c == '\r' && !bytes.HasPrefix(text, []byte("\r\n")):
+	case c == '\r' && !strings.HasPrefix(text, "\r\n"):
 		return "a carriage return without a line feed"
 	case c == '\n' || c == '\r' || c == '\t':
 		return ""
@@ -100,14 +113,14 @@ func wrongCharacter(c rune, size int, text []byte) string {
 
 // addAt notes an error at an offset of the text.
 func (r *reader) addAt(offset, length int, problem, hint string) {
-	line := 1 + bytes.Count(r.text[:offset], []byte("\n"))
-	r.add("bad-character", "", line, offset-r.lines[line-1]+1, length, problem, hint)
+	line := 1 + strings.Count(r.text[:offset], "\n")
+	r.add("bad-character", line, offset-r.lines[line-1]+1, length, problem, hint)
 }
 
 // documents parses the text; more than two documents are not needed to refuse
 // the second.
 func (r *reader) documents() (list []*yaml.Node) {
-	loader, err := yaml.NewLoader(bytes.NewReader(r.text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
+	loader, err := yaml.NewLoader(strings.NewReader(r.text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
 	for err == nil && len(list) < 2 {
 		var n yaml.Node
 		if err = loader.Load(&n); err == nil {
@@ -131,9 +144,9 @@ func (r *reader) syntax(err error) {
 			r.secrets = append(r.secrets, stretch{r.lines[i] + m[2], r.lines[i] + m[3]})
 		}
 	}
-	var e *yaml.LoadError
-	if !errors.As(err, &e) {
-		r.add("yaml-syntax", "", 1, 1, 1, err.Error(), "")
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		r.add("yaml-syntax", 1, 1, 1, err.Error(), "")
 		return
 	}
 	mark := e.Mark
@@ -147,7 +160,7 @@ func (r *reader) syntax(err error) {
 	}
 	at := r.line(mark.Line)
 	message, hint := explainSyntax(e, at[min(column-1, len(at)):])
-	r.add("yaml-syntax", "", mark.Line, column, 1, message, hint)
+	r.add("yaml-syntax", mark.Line, column, 1, message, hint)
 }
 
 const quoteIt = "put the text in quotes"

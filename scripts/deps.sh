@@ -18,7 +18,7 @@ has_certificates() { [ -s /etc/ssl/certs/ca-certificates.crt ]; }
 # missing prints the Debian package of each thing that is not here.
 missing() {
 	local name
-	for name in gcc git make curl; do
+	for name in gcc git make curl hey wrk; do
 		command -v "$name" >/dev/null || echo "$name"
 	done
 	has_headers || echo libc6-dev

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
-
 	"github.com/weirhq/weir/policy"
 )
 

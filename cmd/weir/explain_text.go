@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
 // printExplanation tells people what was found, from the request to the answer.

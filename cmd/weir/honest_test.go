@@ -107,7 +107,7 @@ func (h *honest) check(t *testing.T, most time.Duration) string {
 	}
 	h.end()
 	if len(h.faults) > 0 {
-		t.Errorf("the honest caller was disturbed %d times of %d: %.5s", len(h.faults), len(h.took), h.faults)
+		t.Errorf("the honest caller was disturbed %d times of %d: %q", len(h.faults), len(h.took), h.faults[:min(5, len(h.faults))])
 	}
 	slices.Sort(h.took)
 	p99 := h.took[len(h.took)*99/100]

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/weirhq/weir/policy"
 
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
-	"github.com/weirhq/weir/policy"
 )
 
 // serveFlags are those of `weir serve`.
@@ -103,12 +103,19 @@ func served(env *Env, err error) error {
 
 // logger makes the log that the flags ask for.
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
-	var o slog.HandlerOptions
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+	o := slog.HandlerOptions{}
+	switch f.logLevel {
+	case "debug":
+		o.Level = slog.LevelDebug
+	case "info":
+		o.Level = slog.LevelInfo
+	case "warn":
+		o.Level = slog.LevelWarn
+	case "error":
+		o.Level = slog.LevelError
+	default:
 		return nil, usagef("--log-level %s: use debug, info, warn or error", f.logLevel)
 	}
-	o.Level = level
 	switch f.logFormat {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &o)), nil

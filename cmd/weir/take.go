@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
@@ -80,7 +80,7 @@ func take(ctx context.Context, env *Env, args []string, flags takeFlags) error {
 
 // printTake tells people what was answered.
 func printTake(w io.Writer, a *decide.TakeAnswer, cost int64) error {
-	text := ""
+	var text string
 	switch {
 	case a.Count == 0 && a.Allowed:
 		text = "allowed: nothing is counted"

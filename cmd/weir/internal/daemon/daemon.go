@@ -8,14 +8,15 @@ import (
 	"syscall"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
+
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/metrics"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
-	"github.com/weirhq/weir/memstore"
-	"github.com/weirhq/weir/policy"
 )
 
 // daemon is what runs. All of it but the surfaces belongs to the goroutine of
@@ -187,7 +188,7 @@ func (d *daemon) look(ctx context.Context) {
 // close ends what drain has not: everything, where the start failed.
 func (d *daemon) close() {
 	for _, e := range d.endpoints {
-		e.listener.Close()
+		_ = e.listener.Close() // what has been served has closed it already
 	}
 	if d.proxy != nil {
 		d.proxy.Close()

@@ -5,8 +5,9 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
 )
 
 // endpoint is a listener with what answers there.

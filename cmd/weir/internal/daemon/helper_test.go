@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 )
 
 // patience is how long a test waits for what has to come.

@@ -132,21 +132,18 @@ func TestSwitchFile(t *testing.T) {
 	c := r.config()
 	c.SwitchFile, c.Watch = filepath.Join(r.dir, "switch"), false
 	r.begin(c)
-	f := func(position string, status int) {
+	f := func(position string, status int, state string) {
 		t.Helper()
 		r.write("switch", position)
 		r.tick(1)
 		r.want(status, "", r.log.url("proxy"))
-		if state := "on"; position != "" && position != "nonsense" {
-			state = position
-			r.want(200, `weir_enforce{state="`+state+`"} 1`, r.log.url("ops")+"/metrics")
-		}
+		r.want(200, `weir_enforce{state="`+state+`"} 1`, r.log.url("ops")+"/metrics")
 	}
-	f("", 403)
-	f("off", 200)
-	f("nonsense", 200)
-	f("shadow", 200)
-	f("on", 403)
+	f("", 403, "on")
+	f("off", 200, "off")
+	f("nonsense", 200, "off")
+	f("shadow", 200, "shadow")
+	f("on", 403, "on")
 
 	r.write("weir.yaml", open+"demo\n")
 	r.tick(3)

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 )
 
 // TestAllOrNothing has one address that is taken: nothing is served, and what was

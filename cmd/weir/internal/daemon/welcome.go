@@ -18,7 +18,7 @@ func (c *Config) welcome(p *policy.Policy, endpoints []*endpoint) {
 		case proxyName:
 			try = tryProxy(p, e.url())
 		case httpName:
-			try = fmt.Sprintf(`curl %s/v1/take -d '{"key":"me","limit":"5/s burst 5"}'`, e.url())
+			try = fmt.Sprintf(`curl %s/v1/take -H 'Content-Type: application/json' -d '{"key":"me","limit":"5/s"}'`, e.url())
 		case opsName:
 			try = fmt.Sprintf("curl %s/readyz", e.url())
 		}

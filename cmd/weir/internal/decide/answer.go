@@ -20,7 +20,7 @@ type TakeRequest struct {
 type TakeAnswer struct {
 	Allowed bool   `json:"allowed"` // the units were there, and are charged unless it was a peek
 	Limit   string `json:"limit"`   // take/ and its period
-	Never   bool   `json:"never"` // refused, and waiting does not help; RetryAfterMS is absent then
+	Never   bool   `json:"never"`   // refused, and waiting does not help; RetryAfterMS is absent then
 
 	Count        int64  `json:"count"`          // units in a period
 	Capacity     int64  `json:"capacity"`       // the most that can pass at once

@@ -7,8 +7,9 @@ import (
 	"strconv"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/cmd/weir/internal/problem"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 
 // checkAnswer is the answer of /v1/check.

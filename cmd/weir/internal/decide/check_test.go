@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/header"
 )

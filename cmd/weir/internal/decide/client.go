@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 
@@ -158,8 +159,7 @@ func (c *Client) send(r *http.Request, most int64) (int, http.Header, []byte, er
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(r)
 	if err != nil {
-		var e *url.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which is named already
 		}
 		return 0, nil, nil, err

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weirhq/weir/cmd/weir/internal/problem"
 	"github.com/weirhq/weir/internal/suggest"
+
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 
 // fields reads the fields of a body, noting what is wrong with each.

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 

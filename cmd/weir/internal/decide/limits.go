@@ -73,8 +73,7 @@ func (f fields) refuseLimit(err error) {
 		}
 		return
 	}
-	var e *weir.FieldError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*weir.FieldError](err); ok {
 		f.add("limit", strings.TrimPrefix((&weir.FieldError{Field: e.Field, Value: e.Value, Problem: e.Problem}).Error(), "weir: "), e.Remedy)
 		return
 	}

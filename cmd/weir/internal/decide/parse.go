@@ -92,8 +92,7 @@ func parse(body []byte, m *mistakes) value {
 
 // notJSON says where a body ceases to be JSON.
 func notJSON(err error) string {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Sprintf("it is not JSON: %s, at byte %d", syntax, syntax.Offset)
 	}
 	return "it is not JSON"

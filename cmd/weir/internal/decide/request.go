@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 

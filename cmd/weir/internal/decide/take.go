@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )

@@ -13,10 +13,15 @@ const anything = "…"
 func compare(want []string, printed string) error {
 	got := linesOf(printed)
 	want = linesOf(strings.Join(want, "\n"))
-	if fits(want, got) {
+	far, ok := fits(want, got)
+	if ok {
 		return nil
 	}
-	return fmt.Errorf("the page says\n%s\nand printed was\n%s", quoted(want), quoted(got))
+	at := "nothing more"
+	if far < len(want) {
+		at = want[far]
+	}
+	return fmt.Errorf("the page says\n%s\nand printed was\n%s\nwhere the page goes on with\n    %s", quoted(want), quoted(got), at)
 }
 
 // linesOf takes a text apart. Spaces at the end of lines, and empty lines at the
@@ -32,9 +37,10 @@ func linesOf(text string) []string {
 	return list
 }
 
-// fits reports whether lines are those of a page. reached[i] says that all lines
-// so far fit the first i of the page.
-func fits(want, got []string) bool {
+// fits reports whether lines are those of a page, and how many of the page's come
+// before the first that does not. reached[i] says that all lines so far fit the
+// first i of the page.
+func fits(want, got []string) (far int, ok bool) {
 	reached := make([]bool, len(want)+1)
 	reached[0] = true
 	skip(want, reached)
@@ -46,8 +52,19 @@ func fits(want, got []string) bool {
 		}
 		reached = next
 		skip(want, reached)
+		far = max(far, lastTrue(reached))
 	}
-	return reached[len(want)]
+	return max(far, lastTrue(reached)), reached[len(want)]
+}
+
+// lastTrue is the last place that holds true, 0 for none.
+func lastTrue(list []bool) int {
+	for i, v := range slices.Backward(list) {
+		if v {
+			return i
+		}
+	}
+	return 0
 }
 
 // skip lets … stand for no lines.

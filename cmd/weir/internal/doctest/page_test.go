@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// page writes a page with ''' in the place of the fences.
+// page writes a page with ”' in the place of the fences.
 func page(text string) string { return strings.ReplaceAll(text, "'''", "```") }
 
 func TestParse(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,10 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 		_ = s.cmd.Wait() // that it ended is all there is to know
 		close(s.ended)
 	}()
-	return s, nil
+	// It outlives the signal that ends its jobs, so as to see them off: what has
+	// no parent any more may not be seen off by anybody.
+	_, err = io.WriteString(in, "trap : TERM\n")
+	return s, err
 }
 
 // begin gives bash a command, and returns the file of what it prints. Bash sees
@@ -97,7 +101,11 @@ func text(printed string) string {
 func (s *shell) close(within func(func() bool) bool) error {
 	group := -s.cmd.Process.Pid
 	gone := func() bool { return errors.Is(syscall.Kill(group, 0), syscall.ESRCH) }
-	err := s.in.Close()
+	_, err := io.WriteString(s.in, "wait\nwait\nexit\n")
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // it has ended by itself
+	}
+	err = errors.Join(err, s.in.Close())
 	if e := syscall.Kill(group, syscall.SIGTERM); e != nil && !errors.Is(e, syscall.ESRCH) {
 		err = errors.Join(err, e)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 )
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,7 +22,8 @@ func upstream() http.Handler {
 }
 
 // bare is a reverse proxy of the standard library's that adds the fields that
-// weir's answers carry, with values that never change.
+// weir's answers carry, with values that never change. It pools its buffers, as
+// weir does.
 func bare(to string) (http.Handler, error) {
 	target, err := url.Parse(to)
 	if err != nil {
@@ -41,7 +43,8 @@ func bare(to string) (http.Handler, error) {
 			r.Header.Set("X-RateLimit-Reset", "1")
 			return nil
 		},
-		Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true},
+		BufferPool: &buffers{},
+		Transport:  &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true},
 	}, nil
 }
 
@@ -62,3 +65,15 @@ func serve(ctx context.Context, h http.Handler) error {
 	}
 	return nil
 }
+
+// buffers is a pool of copy buffers.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return *p
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(p []byte) { b.pool.Put(&p) }

@@ -75,7 +75,7 @@ func without(reason policy.Reason, cause weir.Cause, r *policy.RuleInfo) *policy
 	f := &policy.Finding{Request: &weir.Request{}, Outcome: &weir.Outcome{Cause: cause, Binding: -1}, Reason: reason, Caller: sure()}
 	if r != nil {
 		f.Outcome.Rule = r.Name
-		f.Applied = []policy.Applied{{Rule: r, Shadow: r.Shadow}}
+		f.Applied = []policy.Applied{{Rule: r, Shadow: r.Shadow, Cause: cause}}
 	}
 	return f
 }

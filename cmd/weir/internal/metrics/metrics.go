@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/cmd/weir/internal/fault"
-	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/fault"
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
 )
 
 // scrapes is how many may run at once: one that takes long is not helped by more
@@ -81,7 +81,8 @@ func New(c Config) (*Metrics, error) {
 		return nil, weir.Invalid("metrics Now", "nil", "loads of the rules are dated by it", "use time.Now")
 	}
 	if c.Elapsed == nil {
-		c.Elapsed = func() time.Duration { return time.Duration(c.Now().UnixNano()) }
+		start := c.Now()
+		c.Elapsed = func() time.Duration { return c.Now().Sub(start) }
 	}
 	m := &Metrics{
 		config:        c,

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
 )
 
 // busy is Metrics that have seen one of everything.
@@ -189,6 +189,36 @@ func TestStrayFindings(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a rule says without its limits is counted once, for that rule; for shadow
+// rules, too; and so is a store's failure, for the rule that it decided by.
+func TestDecisionsWithoutTakes(t *testing.T) {
+	m := made(t, Config{})
+	api, trial := info(0, "api", false, "api 5/s"), info(1, "trial", true, "trial 5/s")
+	m.loaded([]*policy.RuleInfo{api, trial}, "")
+
+	f := judged("", api, trial) // trial would deny, and api lets pass
+	f.Applied[1].Takes, f.Applied[1].Cause = 0, weir.ByDeny
+	m.Observe(t.Context(), f)
+	has(t, m, `weir_decisions_total{limit="",mode="exact",outcome="denied",rule="trial",shadow="true"} 1`)
+
+	f = judged("", api, trial) // api fails and is let pass
+	f.Applied[0].Takes, f.Applied[0].Cause = 0, weir.ByFault
+	m.Observe(t.Context(), f)
+	has(t, m, `weir_decisions_total{limit="",mode="open",outcome="fault",rule="api",shadow="false"} 1`)
+
+	f = without(policy.ReasonFault, weir.ByFault, api) // api fails and refuses
+	m.Observe(t.Context(), f)
+	has(t, m, `weir_decisions_total{limit="",mode="closed",outcome="fault",rule="api",shadow="false"} 1`)
+
+	f.Applied[0].Cause = weir.ByLimits // the store fails, and api refuses for it
+	m.Observe(t.Context(), f)
+	has(t, m, `weir_decisions_total{limit="",mode="closed",outcome="fault",rule="api",shadow="false"} 2`)
+
+	f.Outcome.Allowed, f.Outcome.Rule = true, "" // or all let pass
+	m.Observe(t.Context(), f)
+	has(t, m, `weir_decisions_total{limit="",mode="open",outcome="fault",rule="",shadow="false"} 1`)
 }
 
 func TestEnforce(t *testing.T) {

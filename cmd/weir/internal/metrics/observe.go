@@ -19,12 +19,14 @@ func (m *Metrics) Observe(_ context.Context, f *policy.Finding) {
 	default:
 	}
 	m.fallback(&f.Caller)
-	t := m.table.Load()
+	t, told := m.table.Load(), false
 	for i := range f.Applied {
-		m.apply(t, f, &f.Applied[i])
+		a := &f.Applied[i]
+		m.apply(t, f, a)
+		told = told || a.Cause != weir.ByLimits && !a.Shadow
 	}
-	if o, ok := withoutTake(f.Reason); ok {
-		t.countRule(o, f)
+	if o, ok := withoutTake(f.Outcome.Cause); ok && !told {
+		t.countDecider(o, f.Outcome)
 	}
 }
 
@@ -40,7 +42,8 @@ func (m *Metrics) fallback(a *clientip.Answer) {
 	}
 }
 
-// apply counts one rule's part: that it matched, and each of its takes.
+// apply counts one rule's part: that it matched, each of its takes, and what it
+// said without them.
 func (m *Metrics) apply(t *table, f *policy.Finding, a *policy.Applied) {
 	r := t.rule(a.Rule)
 	if r == nil {
@@ -59,18 +62,32 @@ func (m *Metrics) apply(t *table, f *policy.Finding, a *policy.Applied) {
 		}
 		r.limit(f.Outcome.Takes[i].Limit).add(o, d.Mode, a.Shadow)
 	}
+	if o, ok := withoutTake(a.Cause); ok {
+		r.others.add(o, modeOf(a, f.Outcome), a.Shadow)
+	}
+}
+
+// modeOf is what a rule made of its own failure; exact for all else.
+func modeOf(a *policy.Applied, o *weir.Outcome) weir.Mode {
+	switch {
+	case a.Cause != weir.ByFault:
+		return weir.Exact
+	case !o.Allowed && o.Cause == weir.ByFault && o.Rule == a.Rule.Name:
+		return weir.Closed
+	}
+	return weir.Open
 }
 
 // withoutTake is the outcome of a decision that no take tells of.
-func withoutTake(r policy.Reason) (outcome, bool) {
-	switch r {
-	case policy.ReasonDeny:
+func withoutTake(c weir.Cause) (outcome, bool) {
+	switch c {
+	case weir.ByDeny:
 		return denied, true
-	case policy.ReasonMissing:
+	case weir.ByMissing:
 		return missing, true
-	case policy.ReasonRequest:
+	case weir.ByRequest:
 		return invalid, true
-	case policy.ReasonFault:
+	case weir.ByFault:
 		return faulted, true
 	default:
 		return 0, false

@@ -130,17 +130,14 @@ func (r *rule) matched(at weir.Micros) {
 	}
 }
 
-// countRule counts a decision that no take tells of, for the rule that made it.
-func (t *table) countRule(o outcome, f *policy.Finding) {
+// countDecider counts a decision that neither a take nor a rule's own part tells
+// of: the store failed, or the request cannot be judged.
+func (t *table) countDecider(o outcome, from *weir.Outcome) {
 	r := t.nobody
-	if name := f.Outcome.Rule; name != "" {
-		if r = t.byName[name]; r == nil {
+	if from.Rule != "" {
+		if r = t.byName[from.Rule]; r == nil {
 			return // of a policy that is gone
 		}
 	}
-	shadow := false
-	for i := range f.Applied {
-		shadow = shadow || f.Applied[i].Shadow && f.Applied[i].Rule.Name == r.name
-	}
-	r.others.add(o, f.Outcome.Mode(), shadow)
+	r.others.add(o, from.Mode(), false)
 }

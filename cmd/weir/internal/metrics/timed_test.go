@@ -17,6 +17,7 @@ type failing struct{ err error }
 func (s failing) Take(context.Context, []weir.Take, []weir.Decision) (bool, weir.Stamp, error) {
 	return false, weir.Stamp{}, s.err
 }
+
 func (s failing) Return(context.Context, []weir.Return) (weir.Stamp, error) {
 	return weir.Stamp{}, s.err
 }
@@ -53,7 +54,7 @@ func TestStoreErrors(t *testing.T) {
 		s := m.Store(failing{err})
 		_, _, took := s.Take(t.Context(), nil, nil)
 		_, returned := s.Return(t.Context(), nil)
-		if reset := s.Reset(t.Context(), nil, weir.Key{}); took != err || returned != err || reset != err {
+		if reset := s.Reset(t.Context(), nil, weir.Key{}); !errors.Is(took, err) || !errors.Is(returned, err) || !errors.Is(reset, err) {
 			t.Errorf("%v became %v, %v, %v", err, took, returned, reset)
 		}
 	}

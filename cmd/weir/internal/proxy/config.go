@@ -41,7 +41,8 @@ type Timeouts struct {
 	Dial time.Duration
 
 	// Answer is the time from the end of the request to the header of the
-	// upstream's answer; 60 s. Its body may take any time.
+	// upstream's answer, and for which it may leave the rest of a body unread
+	// before; 60 s. The answer's body may take any time.
 	Answer time.Duration
 
 	// Kept is how long an idle connection to the upstream is kept; 90 s.

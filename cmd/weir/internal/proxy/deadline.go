@@ -168,7 +168,7 @@ func (b *body) note(err error) {
 	switch {
 	case err == nil:
 		if !b.answered && !b.detached {
-			_ = b.wait
+			b.stalled.Reset(b.wait)
 		}
 	case errors.Is(err, io.EOF):
 		b.state = whole

@@ -40,5 +40,5 @@
 // A body or an answer may take as long as it keeps moving: a deadline runs
 // while a read from the client or a write to it is pending, and not between
 // them. An event stream may be silent for hours. Upgraded connections have no
-// deadline.
+// deadline. An upstream that neither reads on nor answers is given up.
 package proxy

@@ -115,6 +115,53 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// An upstream may take its time over an upload: only the client's silence counts,
+// by HTTP/1 and HTTP/2.
+func TestUpstreamReadsSlowly(t *testing.T) {
+	const size = 16 << 20 // more than all buffers on the way hold
+	total := make(chan int64, 1)
+	p := plan{upstream: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := io.CopyN(io.Discard, r.Body, 1000)
+		<-time.After(200 * time.Millisecond) // longer than Read
+		rest, _ := io.Copy(io.Discard, r.Body)
+		total <- n + rest
+	})}
+	p.config.Timeouts.Read = 50 * time.Millisecond
+	server, client := certified(t)
+	for _, secure := range []bool{false, true} {
+		if secure {
+			p.listen.TLS = server
+		}
+		r := newRig(t, p)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, io.LimitReader(zeros{}, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, _ := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req)
+		if n := receive(t, total); res.StatusCode != http.StatusOK || n != size {
+			t.Errorf("secure %t: %s, the upstream got %d", secure, res.Status, n)
+		}
+	}
+}
+
+// A client that asks and asks, and reads none of the refusals, is cut off: the
+// deadline holds for what net/http writes after the handler, too.
+func TestUnreadRefusals(t *testing.T) {
+	p := plan{decide: refuse}
+	p.config.Timeouts.Write = 50 * time.Millisecond
+	r := newRig(t, p)
+	c := r.dial()
+	for {
+		_, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		if os.IsTimeout(err) {
+			t.Fatal("the connection goes on")
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // 1,000 requests that are given up leave nothing behind.
 func TestNothingIsLeftBehind(t *testing.T) {
 	r := newRig(t, plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,15 +2,16 @@ package refusals
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/fault"
 )
 
 // refusal logs an outcome that is refused, by the rule that decided.
@@ -30,36 +31,67 @@ func (l *Log) refusal(ctx context.Context, f *policy.Finding) {
 	})
 }
 
-// wouldBe logs what a rule in shadow would have refused.
+// wouldBe logs what a rule in shadow would have refused: by its limits, or
+// without them.
 func (l *Log) wouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied) {
-	o, worst := f.Outcome, -1
+	worst, status := worstOf(a, f.Outcome), wouldBeStatus(a)
+	if worst < 0 && status == 0 {
+		return
+	}
+	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func() []slog.Attr {
+		o := f.Outcome
+		if worst >= 0 {
+			status = http.StatusTooManyRequests
+		}
+		if worst >= 0 && o.Decisions[worst].Never {
+			status = http.StatusUnprocessableEntity
+		}
+		line := append(about(f, a), slog.String("rule", a.Rule.Name), slog.String("reason", a.Cause.String()))
+		line = append(line, slog.Int("status", status), slog.Bool("shadow", true))
+		if worst >= 0 {
+			return append(line, verdict(&o.Takes[worst], &o.Decisions[worst])...)
+		}
+		if a.Missing != "" {
+			line = append(line, slog.String("missing", a.Missing))
+		}
+		return append(line, slog.String("mode", weir.Exact.String()))
+	})
+}
+
+// worstOf is the refused take of a rule with the longest wait, never before all;
+// -1 where none is refused.
+func worstOf(a *policy.Applied, o *weir.Outcome) int {
+	worst := -1
 	for i := a.Take; i < a.Take+a.Takes && i < len(o.Decisions); i++ {
 		d := &o.Decisions[i]
 		if !d.Allowed && (worst < 0 || d.Never || !o.Decisions[worst].Never && d.RetryAfter > o.Decisions[worst].RetryAfter) {
 			worst = i
 		}
 	}
-	if worst < 0 {
-		return
-	}
-	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func() []slog.Attr {
-		status := http.StatusTooManyRequests
-		if o.Decisions[worst].Never {
-			status = http.StatusUnprocessableEntity
-		}
-		line := append(about(f, a), slog.String("rule", a.Rule.Name), slog.String("reason", policy.ReasonLimits.String()))
-		line = append(line, slog.Int("status", status), slog.Bool("shadow", true))
-		return append(line, verdict(&o.Takes[worst], &o.Decisions[worst])...)
-	})
+	return worst
 }
 
-// failure logs that the store or a rule failed, whatever was made of it. A
-// failure that decided is the deciding rule's; of another it is not known whose.
-func (l *Log) failure(ctx context.Context, f *policy.Finding) {
-	rule := ""
-	if f.Outcome.Cause == weir.ByFault {
-		rule = decider(f.Outcome)
+// wouldBeStatus is the status of what a rule would refuse without its limits, 0
+// where it would not.
+func wouldBeStatus(a *policy.Applied) int {
+	switch a.Cause {
+	case weir.ByDeny:
+		return http.StatusForbidden
+	case weir.ByMissing:
+		if strings.HasPrefix(a.Missing, "jwt:") || strings.HasPrefix(a.Missing, "basic:") {
+			return http.StatusUnauthorized
+		}
+		return http.StatusBadRequest
+	case weir.ByRequest:
+		return http.StatusBadRequest
+	default:
+		return 0
 	}
+}
+
+// failure logs that the store or a rule failed, whatever was made of it.
+func (l *Log) failure(ctx context.Context, f *policy.Finding) {
+	rule := failed(f)
 	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func() []slog.Attr {
 		o := f.Outcome
 		status := http.StatusOK
@@ -73,12 +105,25 @@ func (l *Log) failure(ctx context.Context, f *policy.Finding) {
 			slog.Bool("allowed", o.Allowed),
 			slog.Int("status", status),
 			slog.String("mode", o.Mode().String()))
-		var state *weir.StateError
-		if errors.As(o.Err, &state) {
+		if state, ok := errors.AsType[*weir.StateError](o.Err); ok {
 			line = append(line, slog.String("limit", state.Limit))
 		}
 		return line
 	})
+}
+
+// failed is the rule that failed, or that decided what the store's failure means;
+// "" where it is not known.
+func failed(f *policy.Finding) string {
+	if f.Outcome.Cause == weir.ByFault {
+		return decider(f.Outcome)
+	}
+	for i := range f.Applied {
+		if f.Applied[i].Cause == weir.ByFault {
+			return f.Applied[i].Rule.Name
+		}
+	}
+	return ""
 }
 
 // decider is the rule that decided, "" for none.
@@ -107,7 +152,7 @@ func about(f *policy.Finding, a *policy.Applied) []slog.Attr {
 	if a == nil {
 		return line
 	}
-	line = append(line, slog.String("key_kind", a.Kinds), slog.String("key", hex.EncodeToString(a.Key[:4])))
+	line = append(line, slog.String("key_kind", a.Kinds), slog.String("key", policy.KeyHash(a.Key)))
 	if a.Plan != "" {
 		line = append(line, slog.String("plan", a.Plan))
 	}

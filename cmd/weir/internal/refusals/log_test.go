@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 )
 
 // A rig is a Log whose clock is turned by hand, and what it wrote.
@@ -133,6 +133,29 @@ func TestWouldBeRefusals(t *testing.T) {
 	g.wrote(line, of("0", `"never":true`, 422))
 }
 
+// What a shadow rule would refuse without its limits.
+func TestWouldBeRefusalsWithoutTakes(t *testing.T) {
+	g := rigged(t, refusals.Config{}, slog.LevelInfo)
+	f := func(cause weir.Cause, lacking, end string) {
+		t.Helper()
+		g.observe(&policy.Finding{
+			Request: &weir.Request{Method: http.MethodGet}, Outcome: &weir.Outcome{Allowed: true, Cause: weir.ByNothing},
+			Applied: []policy.Applied{{Rule: &policy.RuleInfo{Name: "trial"}, Shadow: true, Kinds: "ip", Cause: cause, Missing: lacking}},
+		})
+		if end == "" {
+			g.wrote()
+			return
+		}
+		g.wrote(`{"level":"INFO","msg":"refused","method":"GET","key_kind":"ip","key":"00000000","rule":"trial",` + end + `,"mode":"exact"}`)
+	}
+	f(weir.ByDeny, "", `"reason":"deny","status":403,"shadow":true`)
+	f(weir.ByMissing, "header:X-Api-Key", `"reason":"missing","status":400,"shadow":true,"missing":"header:X-Api-Key"`)
+	f(weir.ByMissing, "jwt:sub", `"reason":"missing","status":401,"shadow":true,"missing":"jwt:sub"`)
+	f(weir.ByRequest, "", `"reason":"request","status":400,"shadow":true`)
+	f(weir.ByFault, "", "") // no refusal: see failures
+	f(weir.ByLimits, "", "")
+}
+
 func TestFailures(t *testing.T) {
 	g := rigged(t, refusals.Config{}, slog.LevelInfo)
 	f := &policy.Finding{Request: &weir.Request{Method: http.MethodGet}, Reason: policy.ReasonFault, Outcome: &weir.Outcome{}}
@@ -143,6 +166,13 @@ func TestFailures(t *testing.T) {
 	f.Outcome.Fail(weir.Closed, &weir.StateError{Limit: "api/1d", Err: errors.New("torn")})
 	g.observe(f)
 	g.wrote(`{"level":"WARN","msg":"could not decide","method":"GET","rule":"","reason":"fault","kind":"state","allowed":false,"status":503,"mode":"closed","limit":"api/1d"}`)
+
+	// A failure that was let pass is its rule's.
+	passed := refused("api", http.MethodGet)
+	passed.Outcome.Allowed, passed.Outcome.Err, passed.Outcome.Rule = true, errors.New("boom"), "api"
+	passed.Applied = append(passed.Applied, policy.Applied{Rule: &policy.RuleInfo{Name: "torn"}, Kinds: "ip", Cause: weir.ByFault})
+	g.observe(passed)
+	g.wrote(`{"level":"WARN","msg":"could not decide","method":"GET","key_kind":"ip","key":"00000000","rule":"torn","reason":"fault","kind":"other","allowed":true,"status":200,"mode":"exact"}`)
 
 	// A failure beside a refusal that it did not decide: two lines.
 	both := refused("api", http.MethodGet)
@@ -289,7 +319,7 @@ func TestConfig(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	l, err := refusals.New(refusals.Config{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Now: time.Now})
+	l, err := refusals.New(refusals.Config{Logger: slog.New(slog.NewJSONHandler(struct{ io.Writer }{io.Discard}, nil)), Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}

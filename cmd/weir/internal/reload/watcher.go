@@ -30,7 +30,7 @@ type Config struct {
 
 // Result is how an attempt to load the rules ended.
 type Result struct {
-	At      time.Time
+	At      time.Time          // when it was made
 	OK      bool               // the rules as they stand in the file decide now
 	Policy  *policy.Policy     // what decides now
 	Found   policy.Diagnostics // what is wrong with the file, warnings included

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir/cmd/weir/internal/doctest"
+	"github.com/weirhq/weir/policy"
+)
+
+// repository is its folder, from here.
+const repository = "../.."
+
+// pages are what is run: every command in them, in the order of the page.
+var pages = [...]string{
+	"README.md",
+	"docs/getting-started.md",
+	"docs/rules.md",
+	"docs/keys.md",
+	"docs/plans.md",
+	"docs/modes.md",
+	"docs/statuses.md",
+	"docs/operations.md",
+	"docs/cli.md",
+	"docs/api.md",
+	"examples/load/README.md",
+}
+
+// attempts is how often a page is read at most. Some show a limit by the second,
+// and a machine that stalls in the middle lets one more request through.
+const attempts = 3
+
+// TestProcessPages runs the pages, each with a daemon and a folder of its own.
+func TestProcessPages(t *testing.T) {
+	program := filepath.Dir(build(t))
+	for _, name := range pages {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := readPage(t, name)
+			var err error
+			for i := range attempts {
+				if err = runPage(t, p, program); err == nil {
+					return
+				}
+				t.Logf("attempt %d: %v", i+1, err)
+			}
+			t.Error(err)
+		})
+	}
+}
+
+func readPage(t *testing.T, name string) *doctest.Page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := doctest.Parse(name, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// runPage runs a page in a new folder, which holds the examples.
+func runPage(t *testing.T, p *doctest.Page, program string) error {
+	t.Helper()
+	ports, err := doctest.Free()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &doctest.Runner{
+		Dir: t.TempDir(), Home: t.TempDir(), Path: program, Ports: ports,
+		Within: func(holds func() bool) bool { return within(testPatience, holds) },
+	}
+	if err := copyExamples(r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Run(t.Context(), p)
+}
+
+// copyExamples gives a page the rules files and scripts of the examples, with
+// its own ports in them.
+func copyExamples(r *doctest.Runner) error {
+	from := os.DirFS(repository)
+	return fs.WalkDir(from, "examples", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(name) == ".go" || filepath.Ext(name) == ".gz" {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(r.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(to, []byte(r.Ports.Rewrite(string(text))), info.Mode().Perm())
+	})
+}
+
+// Every piece of YAML in the guides is a rules file, but for its version.
+func TestFragmentsInPages(t *testing.T) {
+	for _, name := range pages {
+		if !strings.HasPrefix(name, "docs/") {
+			continue
+		}
+		for _, f := range readPage(t, name).Fragments {
+			text := f.Text
+			if !strings.Contains(text, "version:") {
+				text = "version: 1\n" + text
+			}
+			if _, found := policy.Load(fragment(text)); found.Err() != nil {
+				t.Errorf("%s:%d: %v", name, f.Line, found.Err())
+			}
+		}
+	}
+}
+
+// fragment is a source in which every file that is named is there.
+func fragment(text string) policy.Source {
+	return policy.Source{
+		Name:    "page.yaml",
+		Environ: []string{"WEIR_TOKEN=0123456789abcdef", "TOKEN=0123456789abcdef"},
+		ReadFile: func(name string) ([]byte, error) {
+			switch base := filepath.Base(name); base {
+			case "page.yaml":
+				return []byte(text), nil
+			default:
+				return os.ReadFile(filepath.Join(repository, "examples/keys", base))
+			}
+		},
+	}
+}
+
+// documented finds the fields that docs/rules.md has a paragraph for.
+var documented = regexp.MustCompile("(?m)^\\*\\*`([^`]+)`\\*\\*")
+
+// The page about rules files has a paragraph for each field, and for nothing
+// else.
+func TestRulesPageIsComplete(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs/rules.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range documented.FindAllStringSubmatch(string(text), -1) {
+		got = append(got, m[1])
+	}
+	want := fieldsOf(reflect.TypeFor[policy.Config](), "")
+	for _, f := range want {
+		if !slices.Contains(got, f) {
+			t.Errorf("docs/rules.md has no paragraph that begins with **`%s`**", f)
+		}
+	}
+	for i, f := range got {
+		if !slices.Contains(want, f) || slices.Contains(got[:i], f) {
+			t.Errorf("docs/rules.md has a paragraph for %s, which is no field or has one already", f)
+		}
+	}
+}
+
+// fieldsOf lists the fields of a rules file below a path. Listeners are alike,
+// and so are lists of limits: they are listed once.
+func fieldsOf(t reflect.Type, in string) []string {
+	var list []string
+	seen := map[string]bool{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, ok := f.Tag.Lookup("yaml")
+		if !ok {
+			continue
+		}
+		list = append(list, in+name)
+		of, path := f.Type, in+name
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if of.Kind() == reflect.Slice {
+			of, path = of.Elem(), path+"[]"
+		}
+		if of == reflect.TypeFor[policy.Listener]() {
+			path = in + "*"
+		}
+		if of.Kind() == reflect.Struct && !seen[path] {
+			seen[path] = true
+			list = append(list, fieldsOf(of, path+".")...)
+		}
+	}
+	return list
+}
+
+// The examples are rules files that nothing can be said against, and editors
+// know them as such.
+func TestExamplesAreRules(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(repository, "examples", "*.yaml"))
+	if err != nil || len(names) < 7 {
+		t.Fatalf("%d examples, %v", len(names), err)
+	}
+	load, err := filepath.Glob(filepath.Join(repository, "examples/load", "*.yaml"))
+	if err != nil || len(load) == 0 {
+		t.Fatalf("%d examples of load, %v", len(load), err)
+	}
+	for _, name := range append(names, load...) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(string(text), "\n")
+			schema, ok := strings.CutPrefix(first, "# yaml-language-server: $schema=")
+			if !ok {
+				t.Errorf("the first line is %q and names no schema", first)
+			}
+			if want := filepath.Join(repository, "docs/rules.schema.json"); filepath.Join(filepath.Dir(name), schema) != want {
+				t.Errorf("the schema is %s", schema)
+			}
+			p, found := policy.Load(policy.Source{Name: name, ReadFile: os.ReadFile})
+			if p == nil || len(found) > 0 {
+				t.Error(fmt.Sprint(found))
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/internal/suggest"
+	"go.yaml.in/yaml/v4"
+)
+
+// indexes are those of lists in a path.
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// unknown refuses a field that is not one, and says which was meant.
+func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
+	at := member(path, key.Value)
+	kind := indexes.ReplaceAllString(path, "[]")
+	d.places[at] = place{key, value}
+	if nearSecret(key.Value, fields) {
+		d.hideAll(value)
+	}
+	if d.full() {
+		return
+	}
+	if instead, ok := notYet(kind, key.Value); ok {
+		d.refuseName("not-in-this-version", at, key, visible(key.Value)+" is not in this version", instead)
+		return
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	where := "here"
+	if path != "" {
+		where = "in " + path
+	}
+	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, names))
+}
+
+// nearSecret reports whether a name that is none may have been meant for a field
+// that is shown to nobody.
+func nearSecret(name string, fields []field) bool {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	i := slices.Index(names, suggest.Closest(name, names...))
+	return secretName.MatchString(name) || i >= 0 && fields[i].secret
+}
+
+// spoken is a name of a mapping as a message may have it.
+func (d *decoder) spoken(path, name string) string {
+	if slices.Contains(d.unspoken, path) {
+		return "a value"
+	}
+	return visible(name)
+}
+
+// secretName is like those of the fields that are shown to nobody.
+var secretName = regexp.MustCompile(`(?i)to[kc]|secret|passw|^keys$|api.?key`)
+
+// hintFor says which field was meant by a name that is none.
+func hintFor(kind, name string, names []string) string {
+	elsewhere, known := belongs(name)
+	near := suggest.DidYouMean(name, names...)
+	switch {
+	case habit(kind, name) != "":
+		return habit(kind, name)
+	case known:
+		return "it belongs " + elsewhere
+	case near != "":
+		return near
+	case len(names) <= 16:
+		return "the fields here are " + strings.Join(names, ", ")
+	}
+	return "the fields are in the documentation of the rules file"
+}
+
+// habit answers who writes what another limiter's file has.
+func habit(kind, name string) string {
+	if kind != "rules[]" {
+		return ""
+	}
+	switch strings.ToLower(name) {
+	case "burst", "period", "window", "interval", "algorithm", "requests", "count", "rps":
+		return "it is said in the limit: `limit: 10/min burst 20`"
+	case "path", "paths", "route", "method", "methods", "host", "url", "uri":
+		return "it is said by match: `match: POST /login`"
+	case "rate":
+		return "did you mean limit?"
+	case "by", "keys", "identifier", "source":
+		return "did you mean key?"
+	case "mode", "dry_run", "dryrun":
+		return "did you mean `shadow: true`?"
+	}
+	return ""
+}
