@@ -3,10 +3,13 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
 )
 
 // rulesOf makes so many rules, of which three match GET /api/v1/jobs.
@@ -50,4 +53,36 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// What check -v says of memory is what a full table takes.
+func TestFloodBytesPerKey(t *testing.T) {
+	const keys = 200_000
+	said := load(t, "rules: [{name: r, limit: 10/day}]").Worst()[0]
+	before := heap()
+	store, err := memstore.New(memstore.Config{MaxKeys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, out := weir.MustLimit("r", "10/day"), make([]weir.Decision, 1)
+	for i := range keys {
+		key, tag := store.Keyer().Key(weir.Text("user", strconv.Itoa(i)))
+		if _, _, err := store.Take(t.Context(), []weir.Take{{Limit: limit, Key: key, Tag: tag, Cost: 1}}, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	measured := float64(heap()-before) / float64(store.Stats().Keys)
+	t.Logf("%.0f bytes a key", measured)
+	if says := float64(said.Bytes) / float64(said.Keys); measured < says/1.5 || measured > says*1.1 {
+		t.Errorf("%.0f bytes a key, and check says %.0f", measured, says)
+	}
+	runtime.KeepAlive(store)
+}
+
+// heap is how much is in use.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -250,9 +250,17 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value) {
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
+	headers := map[string]string{}
 	d.pairs(n, path, func(key, value *yaml.Node) {
 		at := member(path, key.Value)
 		d.places[at] = place{key, value}
+		name := canonicalHeader(key.Value)
+		if strings.HasSuffix(path, "].headers") && headers[name] != "" {
+			d.hideAll(value)
+			d.refuseName("duplicate-field", at, key, fmt.Sprintf("%s and %s are one header", headers[name], visible(key.Value)), "leave one out; several values are a list")
+			return
+		}
+		headers[name] = visible(key.Value)
 		if plain := path + "." + key.Value; plain != at {
 			d.quoted[plain] = at
 		}

@@ -18,6 +18,11 @@ type EngineConfig struct {
 	// Store keeps what has been used. It stays the caller's to close.
 	Store weir.Store
 
+	// Guests names the rules of limits that callers bring to the same store
+	// beside the policy, such as `take`: each has a share of the room like that
+	// of a rule without MaxKeys.
+	Guests []string
+
 	// Observe is told of every decision, on the request's own goroutine. It
 	// must be fast, safe for concurrent use, and keep nothing of the Finding.
 	// It may be nil.
@@ -34,6 +39,7 @@ type EngineConfig struct {
 type Engine struct {
 	store   weir.Store
 	keyer   weir.Keyer
+	guests  []string
 	observe func(context.Context, *Finding)
 	now     func() time.Time
 
@@ -53,7 +59,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 	case c.Policy == nil:
 		return nil, weir.Invalid("Policy", "nil", "an engine needs one", "make one with Load or Compile, and check the error")
 	}
-	e := &Engine{store: c.Store, keyer: c.Store.Keyer(), observe: c.Observe, now: c.Now}
+	e := &Engine{store: c.Store, keyer: c.Store.Keyer(), guests: c.Guests, observe: c.Observe, now: c.Now}
 	if e.now == nil {
 		e.now = wallClock
 	}
@@ -78,7 +84,7 @@ func (e *Engine) Swap(p *Policy) error {
 	}
 	e.swapping.Lock()
 	defer e.swapping.Unlock()
-	if err := weir.ExpectOnly(e.store, p.reserved(), p.Limits()...); err != nil {
+	if err := weir.ExpectOnly(e.store, p.reserved(e.guests), p.Limits()...); err != nil {
 		return err
 	}
 	e.current.Store(p)

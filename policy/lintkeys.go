@@ -138,23 +138,21 @@ func (c *compiler) lintExemptions() {
 		if len(e.networks) > 0 {
 			continue
 		}
+		written := map[string]string{}
+		for name := range c.config.Exempt[i].Headers {
+			written[canonicalHeader(name)] = name
+		}
 		for _, h := range e.headers {
-			c.lintSecret(i, h)
+			c.lintSecret(member(field+".headers", written[h.name]), h)
 		}
 	}
 }
 
 // lintSecret looks at a header that makes requests exempt.
-func (c *compiler) lintSecret(entry int, h headerCondition) {
+func (c *compiler) lintSecret(path string, h headerCondition) {
 	const enough = 16 // characters at random are not guessed
 	if slices.Contains(c.policy.trustedHeaders, h.name) {
 		return
-	}
-	path := element("exempt", entry) + ".headers"
-	for name := range c.config.Exempt[entry].Headers {
-		if canonicalHeader(name) == h.name {
-			path = member(path, name)
-		}
 	}
 	switch {
 	case len(h.values) == 0:

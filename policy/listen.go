@@ -132,10 +132,7 @@ func (c *compiler) address(path, text string) (endpoint, bool) {
 		}
 		return endpoint{unix: name}, true
 	}
-	if scheme, rest, ok := strings.Cut(text, "://"); ok {
-		if scheme == "unix" {
-			return bad("an address has no scheme", "write unix:"+rest)
-		}
+	if _, rest, ok := strings.Cut(text, "://"); ok {
 		return bad("an address has no scheme", "write "+rest)
 	}
 	host, port, err := net.SplitHostPort(text)

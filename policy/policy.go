@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/weirhq/weir"
@@ -80,13 +81,27 @@ func (p *Policy) Limits() []*weir.Limit {
 // in canonical form; a proxy drops them from other peers.
 func (p *Policy) TrustedHeaders() []string { return p.trustedHeaders }
 
-// reserved is how many keys are kept room for, by rule.
-func (p *Policy) reserved() map[string]int {
-	keys := map[string]int{}
+// reserved is how many keys are kept room for, by rule: what rules ask for, and
+// for each guest as much as a rule has that asks for nothing.
+func (p *Policy) reserved(guests []string) map[string]int {
+	keys, rest, others := map[string]int{}, roomFor(cmp.Or(p.config.Memory.MaxKeys, defaultKeys)), len(guests)
 	for _, r := range p.rules {
-		if r.config.MaxKeys > 0 {
+		switch {
+		case r.config.MaxKeys > 0:
 			keys[r.Name] = r.config.MaxKeys
+			rest -= r.config.MaxKeys
+		case len(r.Limits) > 0:
+			others++
+		}
+	}
+	for _, guest := range guests {
+		if share := guestShare * (rest / others) / 100; share > 0 {
+			keys[guest] = share
 		}
 	}
 	return keys
 }
+
+// guestShare is what a guest has of an equal share, in hundredths: the store
+// rounds what is reserved up, and keeps a part for overflow cells.
+const guestShare = 75

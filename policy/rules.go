@@ -16,6 +16,10 @@ import (
 // keys.
 var ruleName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,31}$`)
 
+// guests are the names under which limits stand that callers bring themselves:
+// /v1/take's, and those of protocols.
+var guests = [...]string{"take", "envoy", "pace"}
+
 // rules compiles plans, exemptions and rules, and what finds the rules of a
 // request.
 func (c *compiler) rules() {
@@ -44,6 +48,8 @@ func (c *compiler) name(r *rule, names map[string]int) {
 	case !ruleName.MatchString(r.Name):
 		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %q: a name is 1 to 32 of a-z 0-9 . _ -, beginning with a letter or digit", r.Name), "")
 		r.Name = "unnamed"
+	case slices.Contains(guests[:], r.Name):
+		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %s: limits that callers bring themselves are called that", r.Name), "choose another")
 	case taken:
 		c.refuse("duplicate-name", field, Span{}, fmt.Sprintf("rules[%d] is called %s as well", other, r.Name), "limits of one name share their states: choose another")
 	default:

@@ -55,7 +55,10 @@ func (s *source) line(n int) string {
 	if n < 1 || n > len(s.lines) {
 		return ""
 	}
-	text, _, _ := strings.Cut(s.text[s.lines[n-1]:], "\n")
+	text := s.text[s.lines[n-1]:]
+	if n < len(s.lines) {
+		text = s.text[s.lines[n-1] : s.lines[n]-1]
+	}
 	return strings.TrimSuffix(text, "\r")
 }
 

@@ -41,8 +41,9 @@ type WorstCase struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// bytesPerKey is what one caller of one limit takes in the table.
-const bytesPerKey = 40
+// bytesPerKey is what one caller of one limit takes in memory, as measured: see
+// TestFloodBytesPerKey.
+const bytesPerKey = 160
 
 // Worst gives the worst case of each version of each limit, in the order of the
 // file.

@@ -32,6 +32,7 @@ type reader struct {
 // to go on with; then something has been found.
 func (r *reader) read() *yaml.Node {
 	if !r.checkText() {
+		r.hideLikely()
 		return nil
 	}
 	documents := r.documents()
@@ -120,6 +121,11 @@ func (r *reader) addAt(offset, length int, problem, hint string) {
 // documents parses the text; more than two documents are not needed to refuse
 // the second.
 func (r *reader) documents() (list []*yaml.Node) {
+	defer func() {
+		if v := recover(); v != nil { // a text that the parser did not expect
+			r.add("yaml-syntax", 1, 1, 1, fmt.Sprintf("the text cannot be parsed: %v", v), "make it smaller until you find which part")
+		}
+	}()
 	loader, err := yaml.NewLoader(strings.NewReader(r.text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
 	for err == nil && len(list) < 2 {
 		var n yaml.Node
@@ -133,17 +139,26 @@ func (r *reader) documents() (list []*yaml.Node) {
 	return list
 }
 
-// secretLine finds fields whose values are not shown, where the parser cannot
-// say what belongs to what.
-var secretLine = regexp.MustCompile(`(?i)(?:token|secret|password|keys?)["']?\s*:\s*([^\s#].*)`)
+// secretLine finds what is not shown where no parser says what belongs to what:
+// the values of fields that hold secrets and of headers, and credentials in a URL.
+var secretLine = regexp.MustCompile(`(?i)(?:token|secret|password|keys|api.?key|\bx-[\w-]+)["']?\s*:\s*([^\s#].*)|://([^@\s/]+)@`)
+
+// hideLikely keeps what may be a secret from being shown.
+func (r *reader) hideLikely() {
+	for i := range r.lines {
+		line := r.line(i + 1)
+		for _, m := range secretLine.FindAllStringSubmatchIndex(line, -1) {
+			from, to := max(m[2], m[4]), max(m[3], m[5])
+			if !named(line[from:to]) {
+				r.secrets = append(r.secrets, stretch{r.lines[i] + from, r.lines[i] + to})
+			}
+		}
+	}
+}
 
 // syntax reports what the YAML parser says.
 func (r *reader) syntax(err error) {
-	for i := range r.lines {
-		if m := secretLine.FindStringSubmatchIndex(r.line(i + 1)); m != nil && !named(r.line(i + 1)[m[2]:m[3]]) {
-			r.secrets = append(r.secrets, stretch{r.lines[i] + m[2], r.lines[i] + m[3]})
-		}
-	}
+	r.hideLikely()
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		r.add("yaml-syntax", 1, 1, 1, err.Error(), "")

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 	"github.com/weirhq/weir/policy"
@@ -19,34 +20,46 @@ import (
 const repository = "../.."
 
 // pages are what is run: every command in them, in the order of the page.
-var pages = [...]string{
-	"README.md",
-	"docs/getting-started.md",
-	"docs/rules.md",
-	"docs/keys.md",
-	"docs/plans.md",
-	"docs/modes.md",
-	"docs/statuses.md",
-	"docs/operations.md",
-	"docs/cli.md",
-	"docs/api.md",
-	"examples/load/README.md",
+// README.md shows requests to a program that its reader has running already.
+var pages = [...]struct{ name, running string }{
+	{name: "README.md", running: "api -addr 127.0.0.1:8000 >api.log &"},
+	{name: "docs/getting-started.md"},
+	{name: "docs/rules.md"},
+	{name: "docs/keys.md"},
+	{name: "docs/plans.md"},
+	{name: "docs/modes.md"},
+	{name: "docs/statuses.md"},
+	{name: "docs/operations.md"},
+	{name: "docs/cli.md"},
+	{name: "docs/api.md"},
+	{name: "examples/load/README.md"},
 }
 
 // attempts is how often a page is read at most. Some show a limit by the second,
 // and a machine that stalls in the middle lets one more request through.
 const attempts = 3
 
+// pagePatience is how long what a page says may take to come.
+const pagePatience = 15 * time.Second
+
 // TestProcessPages runs the pages, each with a daemon and a folder of its own.
 func TestProcessPages(t *testing.T) {
-	program := filepath.Dir(build(t))
-	for _, name := range pages {
-		t.Run(name, func(t *testing.T) {
+	programs := filepath.Dir(build(t))
+	api := exec.Command("go", "build", "-o", programs+"/api", "./examples/api")
+	api.Dir = repository
+	if out, err := api.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, page := range pages {
+		t.Run(page.name, func(t *testing.T) {
 			t.Parallel()
-			p := readPage(t, name)
+			p := readPage(t, page.name)
+			if page.running != "" {
+				p.Steps = slices.Insert(p.Steps, 0, doctest.Step{Text: page.running})
+			}
 			var err error
 			for i := range attempts {
-				if err = runPage(t, p, program); err == nil {
+				if err = runPage(t, p, programs); err == nil {
 					return
 				}
 				t.Logf("attempt %d: %v", i+1, err)
@@ -70,15 +83,15 @@ func readPage(t *testing.T, name string) *doctest.Page {
 }
 
 // runPage runs a page in a new folder, which holds the examples.
-func runPage(t *testing.T, p *doctest.Page, program string) error {
+func runPage(t *testing.T, p *doctest.Page, programs string) error {
 	t.Helper()
 	ports, err := doctest.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &doctest.Runner{
-		Dir: t.TempDir(), Home: t.TempDir(), Path: program, Ports: ports,
-		Within: func(holds func() bool) bool { return within(testPatience, holds) },
+		Dir: t.TempDir(), Home: t.TempDir(), Path: programs, Ports: ports,
+		Within: func(holds func() bool) bool { return within(pagePatience, holds) },
 	}
 	if err := copyExamples(r); err != nil {
 		t.Fatal(err)
@@ -112,17 +125,17 @@ func copyExamples(r *doctest.Runner) error {
 
 // Every piece of YAML in the guides is a rules file, but for its version.
 func TestFragmentsInPages(t *testing.T) {
-	for _, name := range pages {
-		if !strings.HasPrefix(name, "docs/") {
+	for _, page := range pages {
+		if !strings.HasPrefix(page.name, "docs/") {
 			continue
 		}
-		for _, f := range readPage(t, name).Fragments {
+		for _, f := range readPage(t, page.name).Fragments {
 			text := f.Text
 			if !strings.Contains(text, "version:") {
 				text = "version: 1\n" + text
 			}
 			if _, found := policy.Load(fragment(text)); found.Err() != nil {
-				t.Errorf("%s:%d: %v", name, f.Line, found.Err())
+				t.Errorf("%s:%d: %v", page.name, f.Line, found.Err())
 			}
 		}
 	}
@@ -132,14 +145,12 @@ func TestFragmentsInPages(t *testing.T) {
 func fragment(text string) policy.Source {
 	return policy.Source{
 		Name:    "page.yaml",
-		Environ: []string{"WEIR_TOKEN=0123456789abcdef", "TOKEN=0123456789abcdef"},
+		Environ: []string{"TOKEN=0123456789abcdef"},
 		ReadFile: func(name string) ([]byte, error) {
-			switch base := filepath.Base(name); base {
-			case "page.yaml":
+			if name == "page.yaml" {
 				return []byte(text), nil
-			default:
-				return os.ReadFile(filepath.Join(repository, "examples/keys", base))
 			}
+			return os.ReadFile(filepath.Join(repository, "examples/keys", filepath.Base(name)))
 		},
 	}
 }
@@ -228,7 +239,7 @@ func TestExamplesAreRules(t *testing.T) {
 			}
 			p, found := policy.Load(policy.Source{Name: name, ReadFile: os.ReadFile})
 			if p == nil || len(found) > 0 {
-				t.Error(fmt.Sprint(found))
+				t.Error(found)
 			}
 		})
 	}

@@ -41,10 +41,10 @@ func every(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	return t.C, t.Stop
 }
 
-// signals receives those signals until it is stopped. There is room for a second
-// one while the first is acted on.
+// signals receives those signals until it is stopped. There is room for many while
+// one is acted on: what finds none is lost, and may be the one to end.
 func signals(list ...os.Signal) (got <-chan os.Signal, stop func()) {
-	c := make(chan os.Signal, 2)
+	c := make(chan os.Signal, 64)
 	signal.Notify(c, list...)
 	return c, func() { signal.Stop(c) }
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -173,15 +174,29 @@ type testProcess struct {
 	*process
 }
 
-// build makes the binary as it is shipped, without the race detector.
+// build makes the binary as it is shipped, without the race detector; once for all
+// tests.
 func build(t *testing.T) string {
 	t.Helper()
-	name := t.TempDir() + "/weir"
-	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	name, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return name
 }
+
+// built lies among testscript's own programs, which are removed at the end.
+var built = sync.OnceValues(func() (string, error) {
+	beside, err := exec.LookPath("weir")
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(filepath.Dir(beside), "weir-as-shipped")
+	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return name, nil
+})
 
 // serving starts a binary and waits until it is ready.
 func serving(t *testing.T, program, dir string, env []string, args ...string) *testProcess {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy"
 )
 
@@ -52,6 +53,23 @@ type Config struct {
 
 	// Every ticks until it is stopped.
 	Every func(time.Duration) (ticks <-chan time.Time, stop func())
+}
+
+// validate returns every error.
+func (c *Config) validate() error {
+	var errs []error
+	need := func(ok bool, field string, value any, problem, remedy string) {
+		if !ok {
+			errs = append(errs, weir.Invalid("daemon "+field, value, problem, remedy))
+		}
+	}
+	need(c.Source.Name != "", "Source.Name", "", "there is nothing to serve", "name a rules file")
+	need(c.Log != nil, "Log", "nil", "somebody has to be told", "use slog.Default()")
+	need(c.Now != nil, "Now", "nil", "decisions are timed by it", "use time.Now")
+	need(c.Every != nil, "Every", "nil", "files are looked at by it", "make one with time.NewTicker")
+	need(c.DrainDelay >= 0, "DrainDelay", c.DrainDelay, "time does not run back", "use 0 for none")
+	need(c.DrainTimeout > 0, "DrainTimeout", c.DrainTimeout, "requests in flight need some time", "use 30s")
+	return errors.Join(errs...)
 }
 
 // look is how often files are looked at: a reader of a few small files each

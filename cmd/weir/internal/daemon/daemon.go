@@ -44,6 +44,9 @@ type daemon struct {
 // [policy.Diagnostics] where the rules cannot be used, [ErrCut] after a second
 // signal. The context's end is like a signal.
 func Run(ctx context.Context, c Config) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
 	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}}}
 	defer d.close()
 	if err := d.build(); err != nil {

@@ -31,7 +31,7 @@ func TestReadinessGoesFirst(t *testing.T) {
 	r.want(503, `{"ready":false,"reasons":["draining"]}`, r.log.url("ops")+"/readyz")
 	r.want(200, "", r.log.url("ops")+"/healthz")
 	r.want(200, "weir demo", r.log.url("proxy"))
-	r.signals <- syscall.SIGHUP // is nothing now
+	r.signal(syscall.SIGHUP) // is nothing now
 	r.want(200, "weir demo", r.log.url("proxy"))
 	r.term()
 	if err := r.ends(); !errors.Is(err, daemon.ErrCut) {
@@ -88,8 +88,8 @@ func TestSecondSignal(t *testing.T) {
 		r := newRig(t, open+u.URL+"\n")
 		r.begin(r.config())
 		got := u.inFlight(r.log.url("proxy"))
-		r.signals <- s
-		r.signals <- s
+		r.signal(s)
+		r.signal(s)
 		if err := r.ends(); !errors.Is(err, daemon.ErrCut) {
 			t.Errorf("after a second %v: %v", s, err)
 		}

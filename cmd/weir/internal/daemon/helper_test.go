@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+const patience = 10 * time.Second
 
 // within waits until something holds, by asking again and again.
 func within(holds func() bool) bool {
@@ -132,12 +132,27 @@ func (r *rig) write(name, text string) {
 
 // tick lets the daemon look at its files so many times, and waits until it has.
 func (r *rig) tick(times int) {
+	r.Helper()
 	for range times + 1 { // the last is taken when the one before has been dealt with
-		r.ticks <- time.Time{}
+		select {
+		case r.ticks <- time.Time{}:
+		case <-time.After(patience):
+			r.Fatalf("nobody looks at the files\n%s", &r.log)
+		}
 	}
 }
 
-func (r *rig) term() { r.signals <- syscall.SIGTERM }
+func (r *rig) term() { r.signal(syscall.SIGTERM) }
+
+// signal sends a signal, and waits until it is taken.
+func (r *rig) signal(s os.Signal) {
+	r.Helper()
+	select {
+	case r.signals <- s:
+	case <-time.After(patience):
+		r.Fatalf("nobody takes %v\n%s", s, &r.log)
+	}
+}
 
 // ends waits for the end of Run.
 func (r *rig) ends() error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy"
 
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
@@ -47,6 +48,23 @@ func TestBadRules(t *testing.T) {
 	var found policy.Diagnostics
 	if err := daemon.Run(t.Context(), r.config()); !errors.As(err, &found) || len(found) < 2 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	err := daemon.Run(t.Context(), daemon.Config{DrainDelay: -1})
+	for _, field := range []string{"Source.Name", "Log", "Now", "Every", "DrainDelay", "DrainTimeout"} {
+		if !errors.Is(err, weir.ErrInvalid) || !strings.Contains(err.Error(), "daemon "+field) {
+			t.Errorf("nothing said of %s: %v", field, err)
+		}
+	}
+}
+
+func TestWarningsAreTold(t *testing.T) {
+	r := newRig(t, "version: 1\nlisten: {ops: '127.0.0.1:0'}\nrules: [{name: all, limit: 100/week fixed-window}]\n")
+	r.begin(r.config())
+	if log := r.log.String(); !strings.Contains(log, `"level":"WARN"`) || !strings.Contains(log, `"code":"long-period"`) {
+		t.Errorf("not told of a warning:\n%s", log)
 	}
 }
 

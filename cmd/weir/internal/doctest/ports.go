@@ -15,11 +15,12 @@ var named = regexp.MustCompile(`(:|\bport )(8000|8080|9090|3000)\b`)
 // Ports maps the ports of pages to free ones.
 type Ports map[string]string
 
-// Below the ports that systems give to outgoing connections, one of which might
-// else take a port between its choice and its use.
+// As long as the ports of pages, so that lengths and the places of carets stay
+// true; and below those that systems give to outgoing connections, one of which
+// might else take a port between its choice and its use.
 const (
-	lowest  = 20000
-	highest = 30000
+	lowest  = 4000
+	highest = 8000
 )
 
 // Free chooses ports that nothing listens on.

@@ -61,9 +61,13 @@ func New(c Config) *Watcher {
 	return &Watcher{config: c, files: tracker{read: c.Source.ReadFile}}
 }
 
-// Load reads the rules for the first time, without applying them.
+// Load reads the rules for the first time, without applying them. The log is told
+// of warnings; errors are for the caller to tell.
 func (w *Watcher) Load() (*policy.Policy, policy.Diagnostics) {
 	p, found := w.load()
+	if p != nil {
+		logDiagnostics(context.Background(), w.config.Log, found)
+	}
 	w.current, w.started = p, p
 	return p, found
 }

@@ -165,6 +165,26 @@ func TestReloadWithoutAChange(t *testing.T) {
 	r.wantLog("why=SIGHUP", 1)
 }
 
+// TestWhatDecidesIsTheLatest changes the rules twice, and then breaks them.
+func TestWhatDecidesIsTheLatest(t *testing.T) {
+	r := newRig(t, rules(1))
+	for _, count := range []int{2, 3} {
+		r.write("weir.yaml", rules(count))
+		r.look(2)
+	}
+	r.Reload(t.Context(), "SIGHUP")
+	r.wantApplied("2/s", "3/s")
+	r.write("weir.yaml", rules(0))
+	r.look(2)
+	r.wantResults("+++-")
+	if got := limitOf(r.results[3].Policy); got != "3/s" {
+		t.Errorf("%s decides", got)
+	}
+	r.write("weir.yaml", rules(1))
+	r.look(2)
+	r.wantApplied("2/s", "3/s", "1/s")
+}
+
 // TestReloadAtOnce is told to, and does not wait for the file to stand still.
 func TestReloadAtOnce(t *testing.T) {
 	r := newRig(t, rules(1))
