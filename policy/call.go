@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy/internal/match"
 	"github.com/weirhq/weir/policy/internal/token"
 )

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -46,7 +47,7 @@ func (c *compiler) patterns(field string, texts []string) []*match.Pattern {
 	for i, text := range texts {
 		p, err := match.ParsePattern(text)
 		if err != nil {
-			c.refusePattern(fmt.Sprintf("%s[%d]", field, i), err)
+			c.refusePattern(element(field, i), err)
 			continue
 		}
 		list = append(list, p)
@@ -62,8 +63,8 @@ func (c *compiler) refusePattern(path string, err error) {
 		}
 		return
 	}
-	e, ok := err.(*match.PatternError)
-	if !ok {
+	var e *match.PatternError
+	if !errors.As(err, &e) {
 		c.refuse("bad-pattern", path, Span{}, err.Error(), "")
 		return
 	}
@@ -78,7 +79,7 @@ func (c *compiler) refusePattern(path string, err error) {
 func (c *compiler) conditions(field string, networks []netip.Prefix, headers map[string]HeaderMatch) conditions {
 	k := conditions{networks: networks}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		path, m := field+".headers."+name, headers[name]
+		path, m := member(field+".headers", name), headers[name]
 		key, ok := c.headerName(path, name)
 		switch {
 		case !ok:
@@ -121,7 +122,7 @@ func isToken(s string) bool {
 // exemptions compiles Config.Exempt.
 func (c *compiler) exemptions() {
 	for i := range c.config.Exempt {
-		e, field := &c.config.Exempt[i], fmt.Sprintf("exempt[%d]", i)
+		e, field := &c.config.Exempt[i], element("exempt", i)
 		if len(e.Match) == 0 && len(e.IP) == 0 && len(e.Headers) == 0 {
 			c.refuse("empty-exempt", field, Span{}, "exempt: an entry without fields would exempt every request", "write match, ip or headers, or `enforce: off`")
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
+
 	"github.com/weirhq/weir/policy/internal/match"
 	"github.com/weirhq/weir/policy/internal/token"
 )
@@ -13,14 +14,13 @@ import (
 // decide is the way of a request. Each step either ends it, and then reports
 // false, or leaves it to the next.
 func (c *call) decide(ctx context.Context) {
-	_ = c.switchedOn() &&
-		c.readPath() &&
-		c.findCaller() &&
-		c.notExempt() &&
-		c.findRules() &&
-		c.askEarly(ctx) &&
-		(c.resolveAll(everyRule) || c.countBogus(ctx)) &&
-		c.ask(ctx)
+	if c.switchedOn() && c.readPath() && c.findCaller() && c.notExempt() && c.findRules() && c.askEarly(ctx) {
+		if c.resolveAll(everyRule) {
+			c.ask(ctx)
+		} else {
+			c.countBogus(ctx)
+		}
+	}
 	c.conclude()
 }
 
@@ -132,12 +132,11 @@ func (c *call) awaitsToken() bool {
 // countBogus charges a request whose token was verified in vain, and is refused
 // for that, under the limits that were asked early: the signature has been paid
 // for, and the next one must not be free. Without it a rule that refuses who has
-// no token would let anybody make us compute as much as he likes. It always ends
-// the request.
-func (c *call) countBogus(ctx context.Context) (goOn bool) {
+// no token would let anybody make us compute as much as he likes.
+func (c *call) countBogus(ctx context.Context) {
 	o := c.outcome()
 	if o.Cause != weir.ByMissing || c.token != tokenRefused || c.why == token.Missing || c.peek {
-		return false
+		return
 	}
 	err, rule, refusal := o.Err, o.Rule, o.Refusal
 	c.takes(0)
@@ -145,7 +144,6 @@ func (c *call) countBogus(ctx context.Context) (goOn bool) {
 		o.Refuse(weir.ByMissing, err)
 		o.Rule, o.Refusal = rule, refusal
 	}
-	return false
 }
 
 // everyRule chooses all rules to be resolved.
@@ -188,19 +186,19 @@ func (c *call) takes(how weir.How) {
 }
 
 // ask decides all limits in one call of the store, and charges them.
-func (c *call) ask(ctx context.Context) bool {
+func (c *call) ask(ctx context.Context) {
 	how := weir.How(0)
 	if c.peek {
 		how = weir.Peek
 	}
 	c.takes(how)
 	if len(c.outcome().Takes) > weir.MaxTakes {
-		return c.tooMany(ctx)
+		c.tooMany(ctx)
+		return
 	}
 	if err := c.store(ctx); err != nil {
-		return c.fault(ctx, err)
+		c.fault(ctx, err)
 	}
-	return true
 }
 
 // store asks the store for the takes of the outcome.
@@ -308,7 +306,7 @@ func (c *call) choice() (weir.Mode, string) {
 
 // tooMany decides a request under more limits than one call may hold. Rules that
 // only advise are left out first.
-func (c *call) tooMany(ctx context.Context) bool {
+func (c *call) tooMany(ctx context.Context) {
 	err := weir.Invalid("limits", len(c.outcome().Takes), "too many apply to this request", "at most 16: see weir check")
 	for i := range c.work {
 		if c.found.Applied[i].Shadow && c.work[i].quota != nil {
@@ -319,14 +317,13 @@ func (c *call) tooMany(ctx context.Context) bool {
 	if len(c.outcome().Takes) <= weir.MaxTakes {
 		c.note(err)
 		if err := c.store(ctx); err != nil {
-			return c.fault(ctx, err)
+			c.fault(ctx, err)
 		}
-		return true
+		return
 	}
 	choice, rule := c.choice()
 	c.outcome().Fail(choice, err)
 	c.outcome().Rule = rule
-	return false
 }
 
 // conclude says what the outcome came to.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -13,8 +14,8 @@ import (
 // what `weir explain --json` and /v1/explain give. It holds no value of the
 // request but method, host, path and the caller's address.
 type Explanation struct {
-	Method    string `json:"method"`
-	Host      string `json:"host,omitempty"`
+	Method    string `json:"method"`              // as it was sent
+	Host      string `json:"host,omitempty"`      // likewise
 	Path      string `json:"path"`                // in its canonical form
 	Ambiguous string `json:"ambiguous,omitempty"` // how the path can be read in two ways
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy"
 )
 

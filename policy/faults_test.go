@@ -118,8 +118,22 @@ rules:
 `)
 	long := strings.Repeat("x", 4096)
 	for _, pair := range [][2]string{
-		{"a:b", "c"}, {"a", "b:c"}, {"a|b", "c"}, {"a", "b|c"}, {"a\x00", "b"}, {"a", "\x00b"}, {"ab", "c"}, {"a", "bc"},
-		{"1_plan_free", "x"}, {"1", "plan_free_x"}, {"{a}", "b"}, {"a", "{b}"}, {"*", "?"}, {long + "1", "x"}, {long + "2", "x"}, {long, "1x"},
+		{"a:b", "c"},
+		{"a", "b:c"},
+		{"a|b", "c"},
+		{"a", "b|c"},
+		{"a\x00", "b"},
+		{"a", "\x00b"},
+		{"ab", "c"},
+		{"a", "bc"},
+		{"1_plan_free", "x"},
+		{"1", "plan_free_x"},
+		{"{a}", "b"},
+		{"a", "{b}"},
+		{"*", "?"},
+		{long + "1", "x"},
+		{long + "2", "x"},
+		{long, "1x"},
 	} {
 		b.want("allowed limits", "GET /", peer, "A: "+pair[0], "B: "+pair[1])
 		b.want("refused limits", "GET /", peer, "A: "+pair[0], "B: "+pair[1])

@@ -45,6 +45,7 @@ func (s origin) invented() bool {
 	switch s {
 	case fromHeader, fromCookie, fromQuery, fromHost, fromPath, fromBasic:
 		return true
+	case fromIP, fromJWT, fromConst:
 	}
 	return false
 }
@@ -120,7 +121,7 @@ func (c *compiler) key(r *rule) {
 	}
 	var kinds []string
 	for i, text := range texts {
-		path := fmt.Sprintf("%s.key[%d]", r.field, i)
+		path := element(r.field+".key", i)
 		p, ok := c.parsePart(path, text, fromIP, fromHeader, fromCookie, fromQuery, fromHost, fromPath, fromBasic, fromJWT, fromConst)
 		if !ok {
 			continue
@@ -164,10 +165,10 @@ func (c *compiler) checkPart(r *rule, path string, p part) {
 // challenge is what a refusal for want of a part says of the credentials that
 // are asked for; "" where none are.
 func (p part) challenge() string {
-	switch p.origin {
-	case fromJWT:
+	if p.origin == fromJWT {
 		return "Bearer"
-	case fromBasic:
+	}
+	if p.origin == fromBasic {
 		return `Basic realm="api"`
 	}
 	return ""

@@ -31,7 +31,7 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 	}
 	var read []wording
 	for i, l := range list {
-		w := wording{path: fmt.Sprintf("%s[%d]", path, i), slot: l.Name}
+		w := wording{path: element(path, i), slot: l.Name}
 		textPath := w.path
 		if l.Name != "" {
 			textPath += ".limit"
@@ -82,7 +82,7 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 		if slotted {
 			suffix = "/" + slot
 		}
-		l, err := weir.NewLimitKeeping(r.Name+suffix, cmp.Or(r.config.Was, r.Name)+suffix, w.spec)
+		l, err := weir.NewLimitKeeping(r.Name+suffix, cmp.Or(r.was, r.Name)+suffix, w.spec)
 		if err != nil {
 			c.refuseLimit(w.path, err)
 			continue

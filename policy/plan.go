@@ -52,7 +52,7 @@ func (p *plan) quotaAt(c *call) *quota {
 func (c *compiler) planLists() map[string][]wording {
 	lists := map[string][]wording{}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Plans)) {
-		path := "plans." + name
+		path := member("plans", name)
 		if strings.TrimSpace(name) != name || name == "" {
 			c.refuse("bad-name", path, Span{}, fmt.Sprintf("plan %q: it has no name", name), "name it as tokens and tables do")
 		}
@@ -130,7 +130,7 @@ func (c *compiler) table(r *rule, quotas map[string]*quota) {
 		c.refuse("bad-plan", field, Span{}, "the table is empty", "write value: plan, or "+r.config.Plan.From+" alone")
 	}
 	for _, value := range slices.Sorted(maps.Keys(r.config.Plan.Table)) {
-		path, name := field+"."+value, r.config.Plan.Table[value]
+		path, name := member(field, value), r.config.Plan.Table[value]
 		q := quotas[name]
 		if q == nil {
 			c.refuseUnknownPlan(path, name)

@@ -167,8 +167,7 @@ func (c *call) verified() *token.Claims {
 func (c *call) verify(text string) {
 	claims, err := c.found.Policy.tokens.Verify(text, c.engine.now())
 	if err != nil {
-		var refused token.RefusedError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[token.RefusedError](err); ok {
 			c.why = refused.Reason
 		}
 		return

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -99,9 +100,10 @@ func (c *call) add(r *rule, p part) bool {
 	case fromPath:
 		value, ok := c.pathValue(r, p.name)
 		return c.addText(r, p.kind, value, ok && value != "")
+	default:
+		value, ok := c.value(p)
+		return c.addText(r, p.kind, value, ok)
 	}
-	value, ok := c.value(p)
-	return c.addText(r, p.kind, value, ok)
 }
 
 func (c *call) addText(r *rule, kind, value string, ok bool) bool {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -12,6 +13,7 @@ type rule struct {
 	RuleInfo
 	config   *Rule
 	field    string           // where it stands: rules[2]
+	was      string           // whose states it keeps, "" for its own
 	patterns []*match.Pattern // one of which fits; none: every request
 	conditions
 	key        []part

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/suggest"
+
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -28,7 +29,7 @@ func (c *compiler) rules() {
 	names := map[string]int{}
 	patterns := make([][]*match.Pattern, len(c.config.Rules))
 	for i := range c.config.Rules {
-		r := &rule{config: &c.config.Rules[i], field: fmt.Sprintf("rules[%d]", i), onFault: weir.Closed}
+		r := &rule{config: &c.config.Rules[i], field: element("rules", i), onFault: weir.Closed}
 		r.Index, r.Name, r.Shadow = i, r.config.Name, r.config.Shadow
 		c.name(r, names)
 		c.rule(r, lists)
@@ -55,10 +56,12 @@ func (c *compiler) name(r *rule, names map[string]int) {
 	default:
 		names[r.Name] = r.Index
 	}
+	r.was = r.config.Was
 	switch was := r.config.Was; {
 	case was == "":
 	case !ruleName.MatchString(was):
 		c.refuse("bad-name", r.field+".was", Span{}, fmt.Sprintf("was %q: no rule was called that", was), "")
+		r.was = ""
 	case was == r.Name:
 		c.refuse("bad-name", r.field+".was", Span{}, "was "+was+": that is the rule's name still", "leave it out")
 	}

@@ -61,7 +61,8 @@ func TestFloodedFilesEnd(t *testing.T) {
 		"unknown characters": filled("upstream: \"", "\"\n", each("日")),
 	} {
 		_, found := loadText(text)
-		if (len(found) == 0) != (name == "comments") || len(found) > mostDiagnostics+1 {
+		fine := name == "comments" || name == "networks" && len(text) < largestFile/2 // short of 10,000
+		if (len(found) == 0) != fine || len(found) > mostDiagnostics+1 {
 			t.Errorf("%s: %d found", name, len(found))
 		}
 		if err := found.Print(io.Discard, true); err != nil {

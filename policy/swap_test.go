@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
+
 	"github.com/weirhq/weir/policy"
 )
 

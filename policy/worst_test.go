@@ -25,15 +25,15 @@ rules:
 	for i, want := range []WorstCase{
 		{
 			Rule: "a", Plan: "free", Limit: "a/1m", Text: "10/min", Period: time.Minute, PerPeriod: 19, PerDay: 10 + 24*60*10 - 1,
-			PinnedOne: 6 * time.Second, PinnedFull: time.Minute, Keys: 25000, KeysPerSecond: 25000 / 6, Bytes: 25000 * 40,
+			PinnedOne: 6 * time.Second, PinnedFull: time.Minute, Keys: 25000, KeysPerSecond: 25000 / 6, Bytes: 25000 * bytesPerKey,
 		},
 		{
 			Rule: "a", Plan: "free", Limit: "a/1d", Text: "200/day fixed-window", Period: 24 * time.Hour, PerPeriod: 400, PerDay: 400,
-			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 25000, KeysPerSecond: 0, Bytes: 25000 * 40,
+			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 25000, KeysPerSecond: 0, Bytes: 25000 * bytesPerKey,
 		},
 		{
 			Rule: "b", Limit: "b", Text: "30/day fixed-window", Period: 24 * time.Hour, PerPeriod: 60, PerDay: 60,
-			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 20000, KeysPerSecond: 0, Bytes: 20000 * 40,
+			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 20000, KeysPerSecond: 0, Bytes: 20000 * bytesPerKey,
 		},
 	} {
 		if i >= len(got) || got[i] != want {
@@ -48,7 +48,7 @@ rules:
 			t.Errorf("got %s, want %s", got[i].String(), want)
 		}
 	}
-	if want := "room for 25,000 callers (1,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m"; got[0].Room() != want {
+	if want := "room for 25,000 callers (4,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m"; got[0].Room() != want {
 		t.Errorf("got %s, want %s", got[0].Room(), want)
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -228,7 +227,8 @@ func (p *testProcess) hangs(w *wreck) {
 	}
 	c := p.mustOpen("proxy", attacker)
 	_ = c.SetDeadline(time.Now().Add(4 * testPatience))
-	if res, err := c.ask(asks("/hang")); err != nil || res.StatusCode != http.StatusGatewayTimeout {
+	_, _ = io.WriteString(c, asks("/hang"))
+	if res, err := c.answer(); err != nil || res.StatusCode != http.StatusGatewayTimeout {
 		p.Errorf("after a minute: %v, %v", res, err)
 	}
 }
@@ -255,6 +255,6 @@ func (p *testProcess) refunds(w *wreck, client *http.Client) {
 		}
 	}
 	if n := p.logged("the upstream cannot be reached"); n != 1 || p.logged("can be reached again") != 1 {
-		p.Error(fmt.Sprintf("the log says %d times that the upstream cannot be reached", n))
+		p.Errorf("the log says %d times that the upstream cannot be reached", n)
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/cmd/weir/internal/doctest"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy"
+
+	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 )
 
 // repository is its folder, from here.
@@ -85,7 +87,7 @@ func readPage(t *testing.T, name string) *doctest.Page {
 // runPage runs a page in a new folder, which holds the examples.
 func runPage(t *testing.T, p *doctest.Page, programs string) error {
 	t.Helper()
-	ports, err := doctest.Free()
+	ports, err := doctest.Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +189,7 @@ func TestRulesPageIsComplete(t *testing.T) {
 func fieldsOf(t reflect.Type, in string) []string {
 	var list []string
 	seen := map[string]bool{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, ok := f.Tag.Lookup("yaml")
 		if !ok {
 			continue
@@ -212,35 +213,75 @@ func fieldsOf(t reflect.Type, in string) []string {
 	return list
 }
 
-// The examples are rules files that nothing can be said against, and editors
-// know them as such.
-func TestExamplesAreRules(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(repository, "examples", "*.yaml"))
-	if err != nil || len(names) < 7 {
-		t.Fatalf("%d examples, %v", len(names), err)
+// limitRow finds a limit in the first column of a table.
+var limitRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+
+// What the page about rules files says can be written can be.
+func TestLimitsInRulesPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "docs/rules.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	load, err := filepath.Glob(filepath.Join(repository, "examples/load", "*.yaml"))
-	if err != nil || len(load) == 0 {
-		t.Fatalf("%d examples of load, %v", len(load), err)
+	_, section, _ := strings.Cut(string(text), "\n## Limits\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := limitRow.FindAllStringSubmatch(section, -1)
+	if len(rows) < 9 {
+		t.Fatalf("%d limits", len(rows))
 	}
-	for _, name := range append(names, load...) {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			first, _, _ := strings.Cut(string(text), "\n")
-			schema, ok := strings.CutPrefix(first, "# yaml-language-server: $schema=")
-			if !ok {
-				t.Errorf("the first line is %q and names no schema", first)
-			}
-			if want := filepath.Join(repository, "docs/rules.schema.json"); filepath.Join(filepath.Dir(name), schema) != want {
-				t.Errorf("the schema is %s", schema)
-			}
-			p, found := policy.Load(policy.Source{Name: name, ReadFile: os.ReadFile})
-			if p == nil || len(found) > 0 {
-				t.Error(found)
-			}
-		})
+	for _, m := range rows {
+		if _, err := weir.ParseSpec(m[1]); err != nil {
+			t.Errorf("docs/rules.md: %s: %v", m[1], err)
+		}
 	}
 }
+
+// link finds links in Markdown that stay in the repository.
+var link = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
+
+// Links lead to files that are there, and to headings in them.
+func TestLinksInPages(t *testing.T) {
+	checked := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(repository, page.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			to := filepath.Join(repository, page.name)
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(to), m[1])
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s: %v", page.name, m[0], err)
+				continue
+			}
+			if m[2] != "" && !slices.Contains(anchors(t, to), m[2]) {
+				t.Errorf("%s: %s: there is no such heading", page.name, m[0])
+			}
+			checked++
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// anchors are those of a page's headings, as they are shown.
+func anchors(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && line[0] == '#' {
+			heading = notInAnchors.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
+			list = append(list, "#"+strings.ReplaceAll(heading, " ", "-"))
+		}
+	}
+	return list
+}
+
+// notInAnchors are the characters of a heading that its anchor lacks.
+var notInAnchors = regexp.MustCompile(`[^\pL\pN _-]`)

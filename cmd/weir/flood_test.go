@@ -40,7 +40,7 @@ func (p *testProcess) open(listener, from string) (*raw, error) {
 	return &raw{conn, bufio.NewReader(conn)}, conn.SetDeadline(time.Now().Add(testPatience))
 }
 
-// must connects, or ends the test.
+// mustOpen connects, or ends the test.
 func (p *testProcess) mustOpen(listener, from string) *raw {
 	p.Helper()
 	c, err := p.open(listener, from)
@@ -53,6 +53,7 @@ func (p *testProcess) mustOpen(listener, from string) *raw {
 
 // ask sends a request and reads the answer.
 func (c *raw) ask(request string) (*http.Response, error) {
+	_ = c.SetDeadline(time.Now().Add(testPatience))
 	if _, err := io.WriteString(c, request); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // mostBytes bounds what is read of one file, also behind a compression: a rules
 // file of ten thousand rules has some two megabytes.
-const mostBytes = 32 << 20
+const mostBytes = 8 << 20
 
 // source finds the rules file of a command's arguments and says how to read it.
 // The one that was taken without being named is told on standard error.

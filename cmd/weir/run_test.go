@@ -42,6 +42,7 @@ func newSession() *session {
 		},
 		Exists:     func(name string) bool { return s.files[name] != "" },
 		Now:        func() time.Time { return time.Unix(1_800_000_000, 0) },
+		Every:      func(time.Duration) (<-chan time.Time, func()) { return nil, func() {} },
 		IsTerminal: func(any) bool { return false },
 		Signals:    func(...os.Signal) (<-chan os.Signal, func()) { return s.signals, func() {} },
 		BuildInfo:  func() (*debug.BuildInfo, bool) { return nil, false },

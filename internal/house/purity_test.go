@@ -14,6 +14,7 @@ var clocks = map[string]string{
 	"cmd/weir/internal/proxy/deadline.go": "deadlines of connections are instants of the system's clock",
 
 	"memstore/clock.go":    "the clock of the store that decides",
+	"policy/clock.go":      "tokens begin and end by the wall clock",
 	"storetest/history.go": "a history records when calls began and ended",
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Page is a page of documentation.
 type Page struct {
-	Name      string
+	Name      string     // for messages
 	Steps     []Step     // in the page's order
 	Fragments []Fragment // YAML that is no file of its own
 }
@@ -26,8 +26,8 @@ type Step struct {
 
 // Fragment is a part of a rules file.
 type Fragment struct {
-	Line int
-	Text string
+	Line int    // of the page, from 1
+	Text string // what stands there
 }
 
 // block is a fenced block of a page.

@@ -110,7 +110,7 @@ func TestPorts(t *testing.T) {
 }
 
 func TestFreePorts(t *testing.T) {
-	p, err := Free()
+	p, err := Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestFreePorts(t *testing.T) {
 	for _, port := range p {
 		seen[port] = true
 	}
-	if len(p) != 4 || len(seen) != 4 || p.open() != 0 {
-		t.Errorf("%v, %d of them taken", p, p.open())
+	if len(p) != 4 || len(seen) != 4 || p.open(t.Context()) != 0 {
+		t.Errorf("%v, %d of them taken", p, p.open(t.Context()))
 	}
 }

@@ -1,6 +1,7 @@
 package doctest
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -24,10 +25,10 @@ const (
 )
 
 // Free chooses ports that nothing listens on.
-func Free() (Ports, error) {
+func Free(ctx context.Context) (Ports, error) {
 	p := Ports{}
 	for _, name := range []string{"8000", "8080", "9090", "3000"} {
-		port, err := free(p)
+		port, err := free(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -37,11 +38,12 @@ func Free() (Ports, error) {
 }
 
 // free chooses one more.
-func free(taken Ports) (string, error) {
+func free(ctx context.Context, taken Ports) (string, error) {
 	const tries = 1000
+	var listen net.ListenConfig
 	for range tries {
 		port := strconv.Itoa(lowest + rand.IntN(highest-lowest))
-		l, err := net.Listen("tcp", ":"+port)
+		l, err := listen.Listen(ctx, "tcp", ":"+port)
 		if err != nil || taken.has(port) {
 			continue
 		}
@@ -72,12 +74,13 @@ func (p Ports) Rewrite(text string) string {
 }
 
 // open counts the ports on which something answers.
-func (p Ports) open() int {
+func (p Ports) open(ctx context.Context) int {
+	var dialer net.Dialer
 	n := 0
 	for _, port := range p {
-		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		c, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:"+port)
 		if err == nil {
-			c.Close()
+			_ = c.Close() // nothing was said
 			n++
 		}
 	}

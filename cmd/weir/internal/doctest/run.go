@@ -53,7 +53,7 @@ func (r *Runner) Run(ctx context.Context, p *Page) (err error) {
 		if step.File != "" {
 			err = r.write(step)
 		} else {
-			err = r.command(s, step)
+			err = r.command(ctx, s, step)
 		}
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", p.Name, step.Line, err)
@@ -78,8 +78,8 @@ func (r *Runner) write(step *Step) error {
 }
 
 // command runs a command until it prints what the page says.
-func (r *Runner) command(s *shell, step *Step) error {
-	before := r.Ports.open()
+func (r *Runner) command(ctx context.Context, s *shell, step *Step) error {
+	before := r.Ports.open(ctx)
 	var last error
 	fits := r.Within(func() bool {
 		var printed string
@@ -87,7 +87,7 @@ func (r *Runner) command(s *shell, step *Step) error {
 		if last != nil {
 			return true
 		}
-		last = r.judge(step, printed, before)
+		last = r.judge(ctx, step, printed, before)
 		return last == nil || !step.looks()
 	})
 	if last == nil && !fits {
@@ -123,7 +123,7 @@ func (r *Runner) finish(s *shell, step *Step) (printed string, err error) {
 
 // judge compares what was printed with what the page says. In the background it
 // may come yet, and something has to answer.
-func (r *Runner) judge(step *Step, printed string, before int) error {
+func (r *Runner) judge(ctx context.Context, step *Step, printed string, before int) error {
 	want := make([]string, len(step.Output))
 	for i, line := range step.Output {
 		want[i] = r.Ports.Rewrite(line)
@@ -132,9 +132,9 @@ func (r *Runner) judge(step *Step, printed string, before int) error {
 	if step.background() {
 		r.Within(func() bool {
 			err = compare(want, text(printed))
-			return err == nil && r.Ports.open() > before
+			return err == nil && r.Ports.open(ctx) > before
 		})
-		if err == nil && r.Ports.open() <= before {
+		if err == nil && r.Ports.open(ctx) <= before {
 			err = fmt.Errorf("it does not answer on any port; printed was\n%s", quoted(linesOf(text(printed))))
 		}
 	}

@@ -32,7 +32,7 @@ func try(t *testing.T, patience time.Duration, text string) (*Runner, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports, err := Free()
+	ports, err := Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,12 +30,12 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer commands.Close()
+	defer shut(commands)
 	statuses, told, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	defer told.Close()
+	defer shut(told)
 	s := &shell{
 		cmd: exec.CommandContext(ctx, "bash", "--norc", "--noprofile"),
 		in:  in, status: make(chan string, 1), ended: make(chan struct{}), out: out,
@@ -47,7 +47,7 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 		return nil, errors.Join(err, in.Close(), statuses.Close())
 	}
 	go func() {
-		defer statuses.Close()
+		defer shut(statuses)
 		for lines := bufio.NewScanner(statuses); lines.Scan(); {
 			select {
 			case s.status <- lines.Text():
@@ -65,6 +65,9 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 	_, err = io.WriteString(in, "trap : TERM\n")
 	return s, err
 }
+
+// shut closes an end of a pipe that only another process writes to or reads.
+func shut(f *os.File) { _ = f.Close() }
 
 // begin gives bash a command, and returns the file of what it prints. Bash sees
 // the exit code of the command before, as at a prompt.
