@@ -48,7 +48,7 @@ func (c *comparison) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // in the system's folder for such things
 	urls, stop, err := c.start(ctx, dir)
 	defer stop()
 	if err != nil {
