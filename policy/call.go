@@ -4,7 +4,6 @@ import (
 	"net/netip"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy/internal/match"
 	"github.com/weirhq/weir/policy/internal/token"
 )

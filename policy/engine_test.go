@@ -10,9 +10,8 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/memstore"
-	"github.com/weirhq/weir/storetest"
-
 	"github.com/weirhq/weir/policy"
+	"github.com/weirhq/weir/storetest"
 )
 
 // bench is an engine on a store whose clock stands still, and what it found last.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy/internal/match"
 )
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy"
 )
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy/internal/match"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/storetest"
 	"pgregory.net/rapid"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy"
+	"github.com/weirhq/weir/storetest"
 )
 
 // model decides as DESIGN's way of a request says, without care for time or

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-
 	"github.com/weirhq/weir/policy/internal/match"
 	"github.com/weirhq/weir/policy/internal/token"
 )

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy/internal/match"
 )
 

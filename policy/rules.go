@@ -9,7 +9,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/suggest"
-
 	"github.com/weirhq/weir/policy/internal/match"
 )
 

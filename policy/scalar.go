@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/suggest"
-	"go.yaml.in/yaml/v4"
 )
 
 // A complaint is what is wrong with the text of one value, wherever it was

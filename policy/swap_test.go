@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/policy"
 )
 

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weirhq/weir/internal/suggest"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/weirhq/weir/internal/suggest"
 )
 
 // indexes are those of lists in a path.

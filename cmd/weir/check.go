@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
 	"github.com/weirhq/weir/policy"
 )
 

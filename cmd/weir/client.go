@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 

@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/doctest"
+	"github.com/weirhq/weir/policy"
 )
 
 // repository is its folder, from here.

@@ -28,6 +28,9 @@ type Env struct {
 	// Now is the wall clock.
 	Now func() time.Time
 
+	// Elapsed is a monotonic clock, for timing what is short; nil is Now.
+	Elapsed func() time.Duration
+
 	// Every ticks until it is stopped.
 	Every func(time.Duration) (ticks <-chan time.Time, stop func())
 

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
+	"github.com/weirhq/weir/policy"
 )
 
 // The examples are rules files that nothing can be said against, and editors

@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
-
-	"github.com/weirhq/weir/cmd/weir/internal/daemon"
-	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
 // explainFlags are those of `weir explain`.

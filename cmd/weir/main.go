@@ -13,6 +13,7 @@ func main() { os.Exit(run(os.Args[1:], processEnv())) }
 
 // processEnv is what this process has.
 func processEnv() *Env {
+	start := time.Now()
 	return &Env{
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
@@ -21,6 +22,7 @@ func processEnv() *Env {
 		ReadFile:   os.ReadFile,
 		Exists:     exists,
 		Now:        time.Now,
+		Elapsed:    func() time.Duration { return time.Since(start) },
 		Every:      every,
 		IsTerminal: isTerminal,
 		Signals:    signals,

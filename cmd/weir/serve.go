@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/weirhq/weir/policy"
 
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/policy"
 )
 
 // serveFlags are those of `weir serve`.
@@ -81,6 +81,7 @@ func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error
 		Log:          log,
 		Signals:      signals,
 		Now:          env.Now,
+		Elapsed:      env.Elapsed,
 		Every:        env.Every,
 	}
 	if flags.logFormat == "text" {

@@ -159,7 +159,7 @@ func TestProcessShopLogIsLimitedAsTheOracleSays(t *testing.T) {
 					continue
 				}
 				refused++
-				for _, name := range strings.SplitSeq(want.by, ",") {
+				for name := range strings.SplitSeq(want.by, ",") {
 					by[name]++ // "" for HEAD, whose answer has no body
 				}
 			}

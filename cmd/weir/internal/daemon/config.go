@@ -51,6 +51,9 @@ type Config struct {
 	// Now is the wall clock.
 	Now func() time.Time
 
+	// Elapsed is a monotonic clock that times decisions; nil is Now.
+	Elapsed func() time.Duration
+
 	// Every ticks until it is stopped.
 	Every func(time.Duration) (ticks <-chan time.Time, stop func())
 }

@@ -8,15 +8,14 @@ import (
 	"syscall"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/memstore"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/metrics"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/cmd/weir/internal/refusals"
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
 )
 
 // daemon is what runs. All of it but the surfaces belongs to the goroutine of
@@ -96,6 +95,7 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	var err error
 	d.metrics, err = metrics.New(metrics.Config{
 		Now:      d.config.Now,
+		Elapsed:  d.config.Elapsed,
 		Stats:    d.store.Stats,
 		Enforce:  func() policy.Enforce { return d.engine.Enforce() },
 		Version:  d.config.Version,
@@ -113,6 +113,7 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	d.engine, err = policy.NewEngine(policy.EngineConfig{
 		Policy: p,
 		Store:  d.metrics.Store(d.store),
+		Guests: guests(p),
 		Observe: func(ctx context.Context, f *policy.Finding) {
 			d.metrics.Observe(ctx, f)
 			d.refused.Observe(ctx, f)
@@ -126,6 +127,14 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	d.metrics.Loaded(p)
 	d.ready.Loaded()
 	return nil
+}
+
+// guests are the rules under which callers bring limits of their own to the store.
+func guests(p *policy.Policy) []string {
+	if p.Config().Listeners().HTTP == nil {
+		return nil
+	}
+	return []string{decide.Namespace}
 }
 
 // apply puts a policy in place: what can fail comes first.

@@ -5,9 +5,8 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/policy"
 )
 
 // endpoint is a listener with what answers there.

@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/policy"
 )
 
 // patience is how long a test waits for what has to come.

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/policy"
 )
 
 // TestAllOrNothing has one address that is taken: nothing is served, and what was

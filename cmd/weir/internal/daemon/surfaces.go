@@ -8,13 +8,12 @@ import (
 	"net/url"
 	"sync/atomic"
 
-	"github.com/weirhq/weir/header"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/policy"
 )
 
 // The names of listeners, as the rules file has them.

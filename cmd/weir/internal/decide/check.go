@@ -7,9 +7,8 @@ import (
 	"strconv"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
+	"github.com/weirhq/weir/policy"
 )
 
 // checkAnswer is the answer of /v1/check.

@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 

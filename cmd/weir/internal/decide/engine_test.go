@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
-
-	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
 // ruled makes a rig whose requests are decided by rules.

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weirhq/weir/internal/suggest"
-
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
+	"github.com/weirhq/weir/internal/suggest"
 )
 
 // fields reads the fields of a body, noting what is wrong with each.

@@ -9,10 +9,9 @@ import (
 	"runtime/debug"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
-
-	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 
 // The paths.

@@ -10,7 +10,6 @@ import (
 	"testing/iotest"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 

@@ -10,12 +10,11 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
 	"github.com/weirhq/weir/storetest"
-
-	"github.com/weirhq/weir/cmd/weir/internal/decide"
 )
 
 // start is when the clocks of these tests begin.

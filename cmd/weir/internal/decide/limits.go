@@ -8,9 +8,9 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// namespace is the rule that callers' own limits belong to, and the kind of their
+// Namespace is the rule that callers' own limits belong to, and the kind of their
 // keys: no rule of a file shares a state with them.
-const namespace = "take"
+const Namespace = "take"
 
 const (
 	// mostLimits is how many texts are remembered: far more than a service has
@@ -39,7 +39,7 @@ func (c *limits) get(text string) (*weir.Limit, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err = weir.ParseLimit(namespace+"/"+spec.Slot(), text)
+	l, err = weir.ParseLimit(Namespace+"/"+spec.Slot(), text)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
@@ -60,7 +59,7 @@ func (h *Handler) readTake(body []byte) (weir.Take, *problem.Problem) {
 	if p := m.problem(); p != nil {
 		return weir.Take{}, p
 	}
-	t.Key, t.Tag = h.keyer.Key(weir.Text(namespace, key))
+	t.Key, t.Tag = h.keyer.Key(weir.Text(Namespace, key))
 	return t, nil
 }
 

@@ -16,12 +16,11 @@ type Page struct {
 
 // Step is a file to be written, or a command to be run.
 type Step struct {
-	Line    int      // of the page, from 1
-	File    string   // name of a file, "" for a command
-	Text    string   // the file's content, or the command
-	Output  []string // what the command prints
-	Fails   bool     // the next command asks for its exit code
-	Console int      // which console block it is in
+	Line   int      // of the page, from 1
+	File   string   // name of a file, "" for a command
+	Text   string   // the file's content, or the command
+	Output []string // what the command prints
+	Fails  bool     // the next command asks for its exit code
 }
 
 // Fragment is a part of a rules file.
@@ -49,13 +48,12 @@ func Parse(name, text string) (*Page, error) {
 		errs = append(errs, fmt.Errorf("%s:%w", name, err))
 	}
 	commands := 0
-	for i, b := range blocks {
+	for _, b := range blocks {
 		steps, err := p.read(b)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s:%w", name, err))
 		}
 		for j := range steps {
-			steps[j].Console = i
 			if steps[j].File == "" {
 				commands++
 			}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
+	"github.com/weirhq/weir/policy"
 )
 
 // Describe describes nothing: which series there are depends on the rules.

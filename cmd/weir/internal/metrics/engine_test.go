@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"

@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/memstore"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
 )
 
 // scrapes is how many may run at once: one that takes long is not helped by more

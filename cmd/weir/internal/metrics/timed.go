@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 )
 

@@ -12,9 +12,8 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/header"
-
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+	"github.com/weirhq/weir/header"
 )
 
 // A fixed decider lets everything pass, with the same limit and no allocation.

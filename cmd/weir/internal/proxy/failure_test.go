@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 )
 

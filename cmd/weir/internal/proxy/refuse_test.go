@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/header"
-
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
+	"github.com/weirhq/weir/header"
 )
 
 func TestRefusal(t *testing.T) {

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/header"
 	"github.com/weirhq/weir/policy"
-
-	"github.com/weirhq/weir/cmd/weir/internal/fault"
 )
 
 // refusal logs an outcome that is refused, by the rule that decided.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/refusals"
+	"github.com/weirhq/weir/policy"
 )
 
 // A rig is a Log whose clock is turned by hand, and what it wrote.

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
+	"github.com/weirhq/weir/policy"
 )
 
 // rules is a good file with so many units a second.

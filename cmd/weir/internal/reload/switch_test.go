@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weirhq/weir/policy"
-
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
+	"github.com/weirhq/weir/policy"
 )
 
 // position is a look at a switch file: what it holds, and what the switch is set
