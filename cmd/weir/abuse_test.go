@@ -112,14 +112,16 @@ func (a *abuse) reached(path string) int {
 }
 
 // The bounds of what an attack may do. One honest request in a hundred took up to
-// 50 ms beside attacks that keep both processors busy, and up to 330 on a machine with
-// other work: three times that is still far below what a queue would take. Memory:
-// the garbage of an attack may be as much again as what lives, and buffers of its
-// connections stay in pools; 2 to 16 MiB were seen at the peak. With the numbers of
-// the long tier a leak of a few KiB a request is over the bound.
+// 100 ms beside attacks that keep both processors busy, and up to 370 on a machine with
+// other work: a second is far below what a queue would take. Memory: the garbage of an
+// attack may be as much again as what lives, and buffers of its connections stay in
+// pools. 20 MiB lived at the start; at the peak up to 20 more were seen, 32 with the
+// numbers of the long tier, and up to 9 stayed: the bounds are twice that and more, and
+// a leak of a few KiB a request is over them in the long tier.
 const (
 	mostWait   = time.Second
-	mostMemory = 64 << 10 // KiB
+	mostMemory = 64 << 10 // KiB, at the peak
+	mostKept   = 24 << 10 // KiB, afterwards
 	mostLeft   = 10       // descriptors and goroutines: the connections of the test itself
 )
 
@@ -139,7 +141,7 @@ func (a *abuse) under(t *testing.T, client *http.Client, name string, attack fun
 		took := time.Since(began)
 		word := h.check(t, mostWait)
 		a.upstream.CloseClientConnections()
-		after := a.calm(vitals{before.memory + mostMemory, before.files + mostLeft, before.goroutines + mostLeft})
+		after := a.calm(vitals{before.memory + mostKept, before.files + mostLeft, before.goroutines + mostLeft})
 		peak := a.peak()
 		if peak > before.memory+mostMemory {
 			t.Errorf("at its most it held %d KiB, and %d before", peak, before.memory)
@@ -197,13 +199,13 @@ func (a *abuse) largeHeaders(t *testing.T) {
 		requests      int
 		statuses      []int
 	}{
-		{"a MiB", asks("/huge", "X-Large: "+strings.Repeat("x", 1<<20)), sized(100, 5000), []int{0, 431}},
-		{"10,000 fields", asks("/huge", many(10_000)), sized(100, 5000), []int{0, 431}},
-		{"5,000 fields in 60 KiB", asks("/huge", many(5000)), sized(200, 20_000), []int{431}},
-		{"a key of 60 KiB", asks("/named/x", "X-Name: "+strings.Repeat("k", 60<<10)), sized(200, 20_000), []int{200, 429}},
-		{"20,000 cookies", asks("/named/x", "Cookie: "+strings.Repeat("a;", 20_000)), sized(200, 20_000), []int{200, 429}},
-		{"25,000 parameters", asks("/named/x?" + strings.Repeat("a&", 25_000)), sized(200, 20_000), []int{200, 429}},
-		{"60 KiB of path", asks("/named/" + strings.Repeat("%41", 20_000)), sized(200, 20_000), []int{200, 429}},
+		{"a MiB", asks("/huge", "X-Large: "+strings.Repeat("x", 1<<20)), sized(100, 2000), []int{0, 431}},
+		{"10,000 fields", asks("/huge", many(10_000)), sized(100, 2000), []int{0, 431}},
+		{"5,000 fields in 60 KiB", asks("/huge", many(5000)), sized(200, 5000), []int{431}},
+		{"a key of 60 KiB", asks("/named/x", "X-Name: "+strings.Repeat("k", 60<<10)), sized(200, 5000), []int{200, 429}},
+		{"20,000 cookies", asks("/named/x", "Cookie: "+strings.Repeat("a;", 20_000)), sized(200, 5000), []int{200, 429}},
+		{"25,000 parameters", asks("/named/x?" + strings.Repeat("a&", 25_000)), sized(200, 5000), []int{200, 429}},
+		{"60 KiB of path", asks("/named/" + strings.Repeat("%41", 20_000)), sized(200, 5000), []int{200, 429}},
 	} {
 		var count tally
 		before := a.cpu()
@@ -449,9 +451,9 @@ func (a *abuse) bogusTokens(t *testing.T) {
 		return (a.cpu() - before) / time.Duration(n)
 	}
 	verified := func(i int) string { return strings.Replace(list[i], " /token ", " /verified ", 1) }
-	plain := func(int) string { return asks("/token") }
-	each := run(len(list)/2, verified, 401)                        // no limit by address: each signature is verified
-	_ = run(1000, func(i int) string { return list[i] }, 401, 429) // the address has its share
+	other := func(i int) string { return strings.Replace(list[i], " Bearer ", " Holder ", 1) } // which is none
+	each := run(len(list)/2, verified, 401)                                                    // no limit by address: each signature is verified
+	_ = run(1000, func(i int) string { return list[i] }, 401, 429)                             // the address has its share
 	h := &honest{client: clientFrom(friend, nil), url: a.url("proxy") + "/token", header: http.Header{"Authorization": {"Bearer " + a.tokens("ann")}}}
 	for range 50 {
 		h.one()
@@ -460,7 +462,7 @@ func (a *abuse) bogusTokens(t *testing.T) {
 	for range 50 {
 		h.one()
 	}
-	none := run(len(list)/2, plain, 401) // without a token: what a refusal costs
+	none := run(len(list)/2, other, 401) // what a refusal costs
 	if len(h.faults) > 0 {
 		t.Errorf("the holder of a token was disturbed: %q", h.faults[:min(5, len(h.faults))])
 	}

@@ -41,7 +41,7 @@ var pages = [...]struct{ name, running string }{
 const attempts = 3
 
 // pagePatience is how long what a page says may take to come.
-const pagePatience = 15 * time.Second
+const pagePatience = 10 * time.Second
 
 // TestProcessPages runs the pages, each with a daemon and a folder of its own.
 func TestProcessPages(t *testing.T) {
