@@ -319,6 +319,9 @@ func (c *call) commit() {
 	for i := range c.cells[:c.cellCount] {
 		x := &c.cells[i]
 		p := &x.place
+		if x.mode == weir.Overflow {
+			p.member.rule.overflow.Add(1)
+		}
 		switch {
 		case p.slot >= 0 && x.state == (algorithm.State{}) && !p.shard.slots[p.slot].kept:
 			p.shard.remove(p.slot)
@@ -329,7 +332,6 @@ func (c *call) commit() {
 		case p.reserved:
 			p.shard.release(p.member)
 		case p.inCell():
-			p.member.rule.overflow.Add(1)
 			if x.was != x.state { // a cell that another key of the call has joined stays as it was
 				p.member.setCell(p.shared, x.state)
 			}

@@ -25,6 +25,8 @@ type call struct {
 	token  tokenState
 	why    token.Reason // why there are no claims
 
+	guessed bool // a plan's table was asked for a value that it does not have
+
 	exempt *exemption // the one that fits
 	passed error      // the first fault that was let pass
 }
@@ -49,9 +51,8 @@ type work struct {
 }
 
 // begin takes a request up.
-func (c *call) begin(e *Engine, r *weir.Request, o *weir.Outcome) {
+func (c *call) begin(e *Engine, p *Policy, r *weir.Request, o *weir.Outcome) {
 	o.Reset()
-	p := e.current.Load()
 	c.engine = e
 	c.found.Policy, c.found.Request, c.found.Outcome = p, r, o
 	c.found.Enforce = weakest(p.enforce, *e.position.Load())
@@ -68,7 +69,7 @@ func (c *call) end() {
 	clear(c.parts)
 	c.parts, c.matched = c.parts[:0], c.matched[:0]
 	c.claims, c.token, c.why, c.peek = nil, tokenUnread, 0, false
-	c.exempt, c.passed = nil, nil
+	c.exempt, c.passed, c.guessed = nil, nil, false
 }
 
 // outcome is what the surface is told.

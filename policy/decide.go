@@ -53,13 +53,17 @@ func (c *call) bad(err error) (goOn bool) {
 
 // findCaller finds whose address the request is counted under.
 func (c *call) findCaller() bool {
+	c.resolveCaller()
+	return c.found.Caller.Addr.IsValid() || c.shadow() || c.bad(noAddress())
+}
+
+func (c *call) resolveCaller() {
 	r := c.found.Request
 	if r.Addr.IsValid() {
 		c.found.Caller = clientip.Answer{Addr: r.Addr.Unmap(), Sure: !r.AddrUnsure}
-		return true
+		return
 	}
 	c.found.Caller = c.found.Policy.resolver.Resolve(r.RemoteAddr, r.Header)
-	return c.found.Caller.Addr.IsValid() || c.shadow() || c.bad(noAddress())
 }
 
 // notExempt looks for an exemption. A caller who is not known for sure has none.
@@ -128,19 +132,26 @@ func (c *call) awaitsToken() bool {
 	return ok
 }
 
-// countBogus charges a request whose token was verified in vain, and is refused
-// for that, under the limits that were asked early: the signature has been paid
-// for, and the next one must not be free. Without it a rule that refuses who has
-// no token would let anybody make us compute as much as he likes.
+// countBogus charges a request that is refused for what it brought in vain: a
+// token that does not verify, a key that no table has. A refusal costs nothing,
+// so that anybody could otherwise guess keys, or make us compute signatures, as
+// much as he likes. The limits that can be judged are charged, and who is over
+// one of them is refused by it.
 func (c *call) countBogus(ctx context.Context) {
 	o := c.outcome()
-	if o.Cause != weir.ByMissing || c.token != tokenRefused || c.why == token.Missing || c.peek {
+	badToken := c.token == tokenRefused && c.why != token.Missing
+	if o.Cause != weir.ByMissing && o.Cause != weir.ByDeny || !badToken && !c.guessed || c.peek {
 		return
 	}
-	err, rule, refusal := o.Err, o.Rule, o.Refusal
+	cause, err, rule, refusal := o.Cause, o.Err, o.Rule, o.Refusal
+	for i := range c.work {
+		if w := &c.work[i]; !w.ready {
+			c.resolve(w, &c.found.Applied[i]) // whether it refuses as well makes no difference
+		}
+	}
 	c.takes(0)
 	if len(o.Takes) == 0 || len(o.Takes) > weir.MaxTakes || c.store(ctx) != nil || o.Allowed {
-		o.Refuse(weir.ByMissing, err)
+		o.Refuse(cause, err)
 		o.Rule, o.Refusal = rule, refusal
 	}
 }

@@ -111,9 +111,44 @@ func weakest(a, b Enforce) Enforce {
 
 // Decide is [weir.Decider].Decide: the way of a request is in decide.go.
 func (e *Engine) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
+	e.decide(ctx, e.current.Load(), r, o)
+}
+
+// Explain says how the request would be decided now, and why, by the same code
+// that decides. Nothing is charged and nothing is observed.
+func (e *Engine) Explain(ctx context.Context, r *weir.Request) *Explanation {
+	return e.explain(ctx, e.current.Load(), r)
+}
+
+// By decides by one policy of the engine's, whatever Swap puts in place
+// meanwhile: for a surface whose other settings come from that policy, so that
+// no answer is half of one and half of another.
+func (e *Engine) By(p *Policy) *View { return &View{e, p} }
+
+// View is an Engine that decides by one policy: see [Engine.By]. It is a
+// [weir.Decider].
+type View struct {
+	engine *Engine
+	policy *Policy
+}
+
+// Decide is [weir.Decider].Decide.
+func (v *View) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
+	v.engine.decide(ctx, v.policy, r, o)
+}
+
+// GiveBack is [weir.Decider].GiveBack.
+func (v *View) GiveBack(ctx context.Context, o *weir.Outcome) error { return v.engine.GiveBack(ctx, o) }
+
+// Explain is that of [Engine.Explain].
+func (v *View) Explain(ctx context.Context, r *weir.Request) *Explanation {
+	return v.engine.explain(ctx, v.policy, r)
+}
+
+func (e *Engine) decide(ctx context.Context, p *Policy, r *weir.Request, o *weir.Outcome) {
 	c, _ := e.calls.Get().(*call)
 	defer e.release(c)
-	c.begin(e, r, o)
+	c.begin(e, p, r, o)
 	c.decide(ctx)
 	e.observe(ctx, &c.found)
 }

@@ -30,7 +30,7 @@ type Explanation struct {
 
 	Reason  string            `json:"reason"`            // what decided: see Reason
 	Allowed bool              `json:"allowed"`           // the request would pass
-	Binding string            `json:"binding,omitempty"` // the limit that decided, or the rule that refused
+	Binding string            `json:"binding,omitempty"` // the limit or the rule that refused
 	Error   string            `json:"error,omitempty"`   // what is wrong with the request, or failed
 	Rules   []RuleExplanation `json:"rules"`             // all of them, in the order of the file
 
@@ -69,11 +69,9 @@ type LimitExplanation struct {
 	Mode         string `json:"mode"`            // how it was decided
 }
 
-// Explain says how the request would be decided now, and why, by the same code
-// that decides. Nothing is charged and nothing is observed.
-func (e *Engine) Explain(ctx context.Context, r *weir.Request) *Explanation {
+func (e *Engine) explain(ctx context.Context, p *Policy, r *weir.Request) *Explanation {
 	c := &call{peek: true}
-	c.begin(e, r, new(weir.Outcome))
+	c.begin(e, p, r, new(weir.Outcome))
 	c.decide(ctx)
 	return c.explain()
 }
@@ -83,19 +81,24 @@ func (c *call) explain() *Explanation {
 	x := &Explanation{
 		Method: r.Method, Host: r.Host, Path: c.path.String(),
 		Enforce: c.found.Enforce, Reason: c.found.Reason.String(),
-		Allowed: o.Allowed, Binding: o.Rule, Outcome: o,
+		Allowed: o.Allowed, Outcome: o,
 	}
 	if c.path.Ambiguous() != match.None {
 		x.Ambiguous = c.path.Ambiguous().String()
 	}
-	if l := o.Limit(); l != nil {
+	if l := o.Limit(); !o.Allowed && l != nil {
 		x.Binding = l.Name()
+	} else if !o.Allowed {
+		x.Binding = o.Rule
 	}
 	if o.Err != nil {
 		x.Error = o.Err.Error()
 	}
 	if c.exempt != nil {
 		x.Exempt = &c.exempt.index
+	}
+	if !c.found.Caller.Addr.IsValid() {
+		c.resolveCaller() // a path that is refused is refused before that
 	}
 	c.explainCaller(x)
 	c.explainToken(x)
@@ -147,6 +150,9 @@ func (c *call) needsToken() bool {
 
 func (c *call) explainRule(r *rule) RuleExplanation {
 	x := RuleExplanation{Rule: r.Name, Shadow: r.Shadow || c.shadow(), Why: r.misfit(c)}
+	if c.found.Reason == ReasonRequest && c.path.Ambiguous() != match.None && !c.outcome().Allowed {
+		x.Why, x.Verdict = "the path can be read in two ways", notAsked
+	}
 	if x.Why != "" {
 		return x
 	}
@@ -157,8 +163,12 @@ func (c *call) explainRule(r *rule) RuleExplanation {
 			return x
 		}
 	}
-	return x // decided before rules were looked at
+	x.Verdict = notAsked // decided before rules were looked at
+	return x
 }
+
+// notAsked is the verdict of a rule that was not needed to decide.
+const notAsked = "not asked"
 
 // explainWork says what a matching rule came to.
 func (c *call) explainWork(x *RuleExplanation, w *work, a *Applied) {
@@ -198,7 +208,7 @@ func (c *call) explainLimits(x *RuleExplanation, a *Applied) {
 func (c *call) verdict(w *work, a *Applied, x *RuleExplanation) string {
 	switch {
 	case !w.ready:
-		return "not asked"
+		return notAsked
 	case a.Cause == weir.ByDeny:
 		return "denied"
 	case a.Cause != weir.ByLimits:
@@ -208,7 +218,7 @@ func (c *call) verdict(w *work, a *Applied, x *RuleExplanation) string {
 	case w.quota == nil:
 		return "unlimited"
 	case len(x.Limits) == 0:
-		return "not asked"
+		return notAsked
 	}
 	for i := range x.Limits {
 		if !x.Limits[i].Allowed {

@@ -11,9 +11,10 @@ import (
 
 // plan says which quota a caller has.
 type plan struct {
-	from   part
-	byName map[string]*quota // by the value that from gives: the plan's name, or the table's
-	byNet  []network         // of a table of networks, longest prefix first
+	from    part
+	secrets bool              // from's values are keys that callers present, and may guess
+	byName  map[string]*quota // by the value that from gives: the plan's name, or the table's
+	byNet   []network         // of a table of networks, longest prefix first
 }
 
 // network is one line of a table by address.
@@ -31,7 +32,9 @@ func (p *plan) quotaOf(c *call) *quota {
 	if !ok {
 		return nil
 	}
-	return p.byName[value]
+	q := p.byName[value]
+	c.guessed = c.guessed || q == nil && p.secrets
+	return q
 }
 
 // quotaAt looks the caller's address up. One that is not sure has no plan.
@@ -69,6 +72,7 @@ func (c *compiler) planned(r *rule, lists map[string][]wording) {
 		return
 	}
 	r.plan = &plan{from: from, byName: map[string]*quota{}}
+	r.plan.secrets = r.config.Plan.Table != nil && from.origin.invented()
 	r.needsToken = r.needsToken || from.origin == fromJWT
 	if len(lists) == 0 {
 		c.refuse("unknown-plan", field, Span{}, "there are no plans", "write them under plans")

@@ -117,3 +117,23 @@ func TestS46AddressLimitAnswersBeforeAnySignature(t *testing.T) {
 	}
 	b.want("allowed limits", "GET /account/", "192.0.2.3:1", ann)
 }
+
+// Keys that are guessed are counted by address, though each is refused.
+func TestGuessedKeysAreCounted(t *testing.T) {
+	b := start(t, `
+plans: {none: deny, partner: 100/h}
+rules:
+- {name: keys, match: /, key: ip, plan: {"header:X-Api-Key": {right: partner}}, default_plan: none}
+- {name: wall, match: /, key: ip, limit: 5/h}
+`)
+	for i := range 10 {
+		want := "refused limits"
+		if i < 5 {
+			want = "refused deny"
+		}
+		b.want(want, "GET /", peer, "X-Api-Key: guess")
+	}
+	b.want("refused limits", "GET /", peer, "X-Api-Key: right")
+	b.want("refused deny", "GET /", peer) // who presents nothing guesses nothing
+	b.want("allowed limits", "GET /", "192.0.2.2:1", "X-Api-Key: right")
+}

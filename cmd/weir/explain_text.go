@@ -71,7 +71,10 @@ func address(e *decide.ExplainAnswer) string {
 
 func printRule(w io.Writer, r *policy.RuleExplanation) {
 	matched := "applies"
-	if !r.Matched {
+	switch {
+	case r.Verdict == "not asked" && len(r.Key) == 0:
+		matched = "was not asked"
+	case !r.Matched:
 		matched = "does not apply"
 	}
 	if r.Shadow {

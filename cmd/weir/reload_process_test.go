@@ -341,7 +341,7 @@ func TestProcessReload(t *testing.T) {
 	}
 	// A request takes the proxy's settings first and is decided then: one that a
 	// reload meets in between has the other's fields.
-	if r.mixed > rounds {
+	if r.mixed > 0 {
 		t.Errorf("%d answers of %d reloads have fields of the other family", r.mixed, rounds)
 	}
 	seconds := int(time.Since(began)/time.Second) + 1

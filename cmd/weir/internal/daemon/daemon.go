@@ -28,7 +28,6 @@ type daemon struct {
 	counted weir.Store // the store, measured
 	metrics *metrics.Metrics
 	engine  *policy.Engine
-	decider weir.Decider // the engine, timed
 	refused *refusals.Log
 
 	proxy     *proxy.Proxy // nil without a listener for it
@@ -47,6 +46,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}}}
+	d.surfaces.ready = &d.ready
 	defer d.close()
 	if err := d.build(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d *daemon) buildEngine(p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	d.decider = d.metrics.Timed(d.engine)
+	d.surfaces.view, d.surfaces.timed = d.engine.By, d.metrics.Timed
 	d.metrics.Loaded(p)
 	d.ready.Loaded()
 	return nil

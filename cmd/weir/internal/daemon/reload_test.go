@@ -30,7 +30,7 @@ func TestReloadWhileServing(t *testing.T) {
 	const first, second = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"
 	r := newRig(t, rules("demo", first, ""))
 	r.begin(r.config())
-	ops, proxy := r.log.url("ops")+"/readyz", r.log.url("proxy")
+	ops, proxy := r.log.url("ops")+"/metrics", r.log.url("proxy")
 	r.want(401, "", ops)
 	r.want(200, "", ops, "Authorization", "Bearer "+first)
 	r.want(200, "weir demo", proxy)
@@ -44,7 +44,7 @@ func TestReloadWhileServing(t *testing.T) {
 
 	r.write("weir.yaml", rules(other.URL, second, "rules: [{name: closed, match: GET /closed, limit: denied}]\n"))
 	r.tick(2)
-	r.want(200, `"ready":true,"last_reload_error":"`, ops, "Authorization", "Bearer "+second)
+	r.want(200, `"ready":true,"last_reload_error":"`, strings.Replace(ops, "metrics", "readyz", 1), "Authorization", "Bearer "+second)
 	r.want(403, "", proxy+"/closed")
 }
 

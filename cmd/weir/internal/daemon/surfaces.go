@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
@@ -27,14 +28,17 @@ const (
 type surfaces struct {
 	upstream string                  // what the proxy was started with; "" without one
 	handlers map[string]http.Handler // by listener; they do not change once it is served
+	ready    *ops.Readiness
+	view     func(*policy.Policy) *policy.View // the engine's
+	timed    func(weir.Decider) weir.Decider   // the metrics'
 	now      atomic.Pointer[settings]
 }
 
 // settings are what a policy makes of the surfaces. They do not change.
 type settings struct {
-	header *header.Writer
-	proxy  *proxy.Settings // nil without a proxy
-	doors  map[string]door // of listeners, by name
+	rules decide.Rules
+	proxy *proxy.Settings // nil without a proxy
+	doors map[string]door // of listeners, by name
 }
 
 // door is what a listener demands of its clients, as far as a reload changes it.
@@ -58,6 +62,9 @@ func (s *surfaces) doors(p *policy.Policy) map[string]door {
 		made := door{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) }), tls: all[name].tls}
 		if token := p.Token(of); token != "" {
 			made.handler = listen.RequireToken(token, made.handler)
+			if name == opsName {
+				made.handler = ops.Probes(s.ready, made.handler)
+			}
 		}
 		if c := p.TLS(of); c != nil {
 			made.tls = c.Clone()
@@ -89,7 +96,8 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headers: %w", err)
 	}
-	made := &settings{header: w, doors: s.doors(p)}
+	view := s.view(p)
+	made := &settings{rules: decide.Rules{Decider: s.timed(view), Explain: view.Explain, Header: w}, doors: s.doors(p)}
 	if s.upstream == "" {
 		return made, nil
 	}
@@ -97,7 +105,7 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 	if upstream == "" { // the listener stays until a restart, and so does what is behind it
 		upstream = s.upstream
 	}
-	o := proxy.Options{Header: w, Trusts: p.Resolver().TrustsPeer, Strip: c.ClientIP.TrustedHeaders}
+	o := proxy.Options{Decider: made.rules.Decider, Header: w, Trusts: p.Resolver().TrustsPeer, Strip: c.ClientIP.TrustedHeaders}
 	if c.ClientIP.Header != "" {
 		o.Strip = append([]string{c.ClientIP.Header}, o.Strip...)
 	}
@@ -131,21 +139,19 @@ func (d *daemon) buildSurfaces(p *policy.Policy) error {
 	d.surfaces.use(made)
 	if listeners.Proxy != nil {
 		d.proxy, err = proxy.New(proxy.Config{
-			Decider:  d.decider,
 			Settings: func() *proxy.Settings { return d.surfaces.now.Load().proxy },
 			Logger:   d.config.Log.With("listener", proxyName),
 		})
 		if err != nil {
 			return err
 		}
+		d.metrics.Proxy(d.proxy.Stats)
 	}
 	d.decides, err = decide.New(decide.Config{
-		Decider: d.decider,
-		Explain: d.engine.Explain,
-		Store:   d.counted,
-		Header:  func() *header.Writer { return d.surfaces.now.Load().header },
-		Logger:  d.config.Log.With("listener", httpName),
-		Took:    d.metrics.Took,
+		Rules:  func() decide.Rules { return d.surfaces.now.Load().rules },
+		Store:  d.counted,
+		Logger: d.config.Log.With("listener", httpName),
+		Took:   d.metrics.Took,
 	})
 	return err
 }

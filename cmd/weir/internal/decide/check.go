@@ -53,8 +53,9 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *pr
 		return refusal
 	}
 	o := &weir.Outcome{}
-	h.config.Decider.Decide(r.Context(), asked, o)
-	status, fields := h.told(asked, o)
+	rules := h.config.Rules()
+	rules.Decider.Decide(r.Context(), asked, o)
+	status, fields := rules.told(asked, o)
 	a := checkAnswer{
 		Allowed:   o.Allowed,
 		Status:    status,
@@ -78,13 +79,14 @@ func (h *Handler) explain(w http.ResponseWriter, r *http.Request, body []byte) *
 	if refusal != nil {
 		return refusal
 	}
-	e := h.config.Explain(r.Context(), asked)
+	rules := h.config.Rules()
+	e := rules.Explain(r.Context(), asked)
 	if e == nil {
 		return &problem.Problem{Status: http.StatusInternalServerError, Detail: "there is no explanation"}
 	}
 	a := ExplainAnswer{Explanation: *e, Status: http.StatusOK, Headers: map[string]string{}}
 	if e.Outcome != nil {
-		a.Status, a.Headers = h.told(asked, e.Outcome)
+		a.Status, a.Headers = rules.told(asked, e.Outcome)
 	}
 	answer(w, r, a)
 	return nil
@@ -129,12 +131,12 @@ func policies(o *weir.Outcome) []policyAnswer {
 
 // told is the status and the fields with which a proxy would answer: all but those
 // that go with a body, which is not told.
-func (h *Handler) told(asked *weir.Request, o *weir.Outcome) (int, map[string]string) {
+func (l Rules) told(asked *weir.Request, o *weir.Outcome) (int, map[string]string) {
 	w := recorder{header: http.Header{}}
 	if o.Allowed {
-		h.config.Header().Write(w.header, o)
+		l.Header.Write(w.header, o)
 	} else {
-		h.config.Header().Refuse(&w, &http.Request{Method: asked.Method, URL: &url.URL{Path: asked.Path}, Header: http.Header{}}, o)
+		l.Header.Refuse(&w, &http.Request{Method: asked.Method, URL: &url.URL{Path: asked.Path}, Header: http.Header{}}, o)
 	}
 	for _, name := range [...]string{"Content-Length", "Content-Type", "X-Content-Type-Options", "Vary"} {
 		w.header.Del(name)

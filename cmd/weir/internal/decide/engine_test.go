@@ -27,7 +27,7 @@ func ruled(t *testing.T, rules ...policy.Rule) *rig {
 		t.Fatal(err)
 	}
 	g.Handler, err = decide.New(decide.Config{
-		Decider: e, Explain: e.Explain, Store: g.store, Header: func() *header.Writer { return w }, Logger: slog.New(slog.DiscardHandler),
+		Rules: func() decide.Rules { return decide.Rules{Decider: e, Explain: e.Explain, Header: w} }, Store: g.store, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

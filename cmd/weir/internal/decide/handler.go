@@ -21,19 +21,21 @@ const (
 	explainPath = "/v1/explain"
 )
 
+// Rules is one policy, as this service needs it. All fields are required.
+type Rules struct {
+	Decider weir.Decider                                             // decides what /v1/check is asked
+	Explain func(context.Context, *weir.Request) *policy.Explanation // answers /v1/explain
+	Header  *header.Writer                                           // writes the fields that a proxy would
+}
+
 // Config is what a Handler works with. All fields but Took are required.
 type Config struct {
-	// Decider decides what /v1/check is asked.
-	Decider weir.Decider
-
-	// Explain answers /v1/explain: policy.Engine's method.
-	Explain func(context.Context, *weir.Request) *policy.Explanation
+	// Rules gives what holds for the next request. It is called once for each,
+	// and must be safe for concurrent use.
+	Rules func() Rules
 
 	// Store keeps the states of /v1/take.
 	Store weir.Store
-
-	// Header gives what writes the fields that a proxy would write now.
-	Header func() *header.Writer
 
 	// Logger is told of panics.
 	Logger *slog.Logger
@@ -60,10 +62,8 @@ func New(c Config) (*Handler, error) {
 			errs = append(errs, weir.Invalid("decide "+field, "nil", "the service needs it", ""))
 		}
 	}
-	need(c.Decider != nil, "Decider")
-	need(c.Explain != nil, "Explain")
+	need(c.Rules != nil, "Rules")
 	need(c.Store != nil, "Store")
-	need(c.Header != nil, "Header")
 	need(c.Logger != nil, "Logger")
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

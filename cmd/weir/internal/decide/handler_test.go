@@ -140,7 +140,7 @@ func TestManyMistakesAreCut(t *testing.T) {
 
 func TestNewNamesWhatIsMissing(t *testing.T) {
 	_, err := decide.New(decide.Config{})
-	for _, field := range []string{"Decider", "Explain", "Store", "Header", "Logger"} {
+	for _, field := range []string{"Rules", "Store", "Logger"} {
 		if !errors.Is(err, weir.ErrInvalid) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s is not named: %v", field, err)
 		}

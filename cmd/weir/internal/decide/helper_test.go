@@ -70,12 +70,10 @@ func rigged(t testing.TB, store weir.Store) *rig {
 		t.Fatal(err)
 	}
 	g.Handler, err = decide.New(decide.Config{
-		Decider: g.engine,
-		Explain: g.engine.Explain,
-		Store:   g.store,
-		Header:  func() *header.Writer { return w },
-		Logger:  slog.New(slog.NewTextHandler(&g.log, nil)),
-		Took:    func(*weir.Outcome) { g.took++ },
+		Rules:  func() decide.Rules { return decide.Rules{Decider: g.engine, Explain: g.engine.Explain, Header: w} },
+		Store:  g.store,
+		Logger: slog.New(slog.NewTextHandler(&g.log, nil)),
+		Took:   func(*weir.Outcome) { g.took++ },
 	})
 	if err != nil {
 		t.Fatal(err)

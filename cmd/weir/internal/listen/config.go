@@ -99,7 +99,7 @@ const (
 
 	// maxHeaderBytes bounds a header, line ends included. A browser's cookies
 	// fill 8 KiB at the most of most servers.
-	maxHeaderBytes = 64 << 10
+	maxHeaderBytes = 32 << 10
 	// maxStreams bounds the requests of one HTTP/2 connection at a time, and
 	// with it the handlers that a stream of resets leaves running.
 	maxStreams = 100

@@ -26,12 +26,30 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectRequests(e)
 	m.collectStore(e)
 	m.collectConfig(e, t)
+	m.collectProxy(e)
 	for _, l := range listeners {
 		n := l.counts()
 		e.gauge(m.series.connections, float64(n.Open), l.name)
 		e.counter(m.series.accepted, uint64(max(0, n.Accepted)), l.name)
 		e.counter(m.series.closed, uint64(max(0, n.RefusedFull)), l.name, "max_conns")
 		e.counter(m.series.closed, uint64(max(0, n.RefusedPeer)), l.name, "max_conns_per_ip")
+	}
+}
+
+// collectProxy tells of requests that were decided and not served.
+func (m *Metrics) collectProxy(e emitter) {
+	m.mu.Lock()
+	stats := m.proxy
+	m.mu.Unlock()
+	if stats == nil {
+		return
+	}
+	n := stats()
+	for kind, count := range map[string]int64{
+		"unreachable": n.Unreachable, "slow_upstream": n.SlowUpstream, "bad_upstream": n.BadUpstream,
+		"slow_client": n.SlowClients, "bad_client": n.BadClients, "client_gone": n.Gone, "malformed": n.Malformed,
+	} {
+		e.counter(m.series.proxyFailures, uint64(max(0, count)), kind)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/clientip"
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
 )
@@ -61,8 +62,9 @@ type Metrics struct {
 	reloadFailed              atomic.Bool
 	loadedAt                  atomic.Int64 // nanoseconds since 1970; 0: never
 	sampled                   func() bool  // whether this call of a store is timed
-	mu                        sync.Mutex   // guards listeners, and changes of table
+	mu                        sync.Mutex   // guards listeners, proxy, and changes of table
 	listeners                 []listener
+	proxy                     func() proxy.Stats // nil without a proxy
 }
 
 // reasons is how many there are for an address that is not sure: those of
@@ -124,6 +126,13 @@ func (m *Metrics) Listener(name string, counts func() listen.Counts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.listeners = append(m.listeners, listener{name, counts})
+}
+
+// Proxy adds the counters of the reverse proxy.
+func (m *Metrics) Proxy(stats func() proxy.Stats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.proxy = stats
 }
 
 // Handler answers scrapes.

@@ -14,6 +14,7 @@ type series struct {
 	reload, reloadTime, configInfo *prometheus.Desc
 	enforce, build                 *prometheus.Desc
 	connections, accepted, closed  *prometheus.Desc
+	proxyFailures                  *prometheus.Desc
 }
 
 func newSeries() series {
@@ -43,6 +44,8 @@ func newSeries() series {
 		connections: d("listener_connections", "Open connections.", "listener"),
 		accepted:    d("listener_accepted_total", "Connections that were let in.", "listener"),
 		closed:      d("listener_refused_total", "Connections that were closed at once, by the bound that they would have broken.", "listener", "bound"),
+
+		proxyFailures: d("proxy_failures_total", "Requests that the proxy let in and did not serve, or could not decide.", "kind"),
 	}
 }
 

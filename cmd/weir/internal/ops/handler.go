@@ -36,6 +36,26 @@ func find(path string, r *Readiness, metrics http.Handler) http.Handler {
 	return nil
 }
 
+// Probes answers /healthz and /readyz to those who bring no credentials, with
+// no more than whether: a probe has no token. Everything else goes to guarded,
+// which may demand one.
+func Probes(r *Readiness, guarded http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		probe := req.URL.Path == "/healthz" || req.URL.Path == "/readyz"
+		reads := req.Method == http.MethodGet || req.Method == http.MethodHead
+		switch {
+		case !probe || !reads || len(req.Header["Authorization"]) > 0:
+			guarded.ServeHTTP(w, req)
+		case req.URL.Path == "/healthz":
+			problem.Secure(w.Header())
+			health(w, req)
+		default:
+			problem.Secure(w.Header())
+			r.answer(w, req, State{Ready: r.State().Ready})
+		}
+	})
+}
+
 func health(w http.ResponseWriter, r *http.Request) {
 	problem.JSON(w, r, http.StatusOK, "application/json", struct {
 		Status string `json:"status"`
@@ -43,7 +63,11 @@ func health(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *Readiness) ready(w http.ResponseWriter, req *http.Request) {
-	s, status := r.State(), http.StatusOK
+	r.answer(w, req, r.State())
+}
+
+func (r *Readiness) answer(w http.ResponseWriter, req *http.Request, s State) {
+	status := http.StatusOK
 	if !s.Ready {
 		status = http.StatusServiceUnavailable
 	}

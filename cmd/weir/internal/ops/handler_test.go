@@ -107,3 +107,31 @@ func TestManyAtOnce(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// A probe has no token: it is told whether, and nothing else.
+func TestProbes(t *testing.T) {
+	var r ops.Readiness
+	r.Loaded()
+	r.Listening()
+	r.LoadFailed(errors.New("rules[0].limit: five"))
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	h := ops.Probes(&r, guarded)
+	f := func(method, path, authorization string, status int, body string) {
+		t.Helper()
+		w, req := httptest.NewRecorder(), httptest.NewRequest(method, path, http.NoBody)
+		if authorization != "" {
+			req.Header.Set("Authorization", authorization)
+		}
+		h.ServeHTTP(w, req)
+		if w.Code != status || strings.TrimSpace(w.Body.String()) != body {
+			t.Errorf("%s %s: %d %s, want %d %s", method, path, w.Code, w.Body, status, body)
+		}
+	}
+	f("GET", "/healthz", "", 200, `{"status":"ok"}`)
+	f("GET", "/readyz", "", 200, `{"ready":true}`)
+	f("GET", "/readyz", "Bearer x", 401, "")
+	f("POST", "/readyz", "", 401, "")
+	f("GET", "/metrics", "", 401, "")
+	r.Draining()
+	f("GET", "/readyz", "", 503, `{"ready":false}`)
+}

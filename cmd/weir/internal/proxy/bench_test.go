@@ -33,9 +33,9 @@ func (fixed) GiveBack(context.Context, *weir.Outcome) error { return nil }
 
 func fixedProxy(b testing.TB, o proxy.Options, allowed bool) *proxy.Proxy {
 	b.Helper()
+	o.Decider = fixed{jobs(), allowed}
 	settings := settingsOf(b, o)
 	p, err := proxy.New(proxy.Config{
-		Decider:  fixed{jobs(), allowed},
 		Settings: func() *proxy.Settings { return settings },
 		Logger:   slog.New(slog.DiscardHandler),
 	})

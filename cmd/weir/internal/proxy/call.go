@@ -98,6 +98,7 @@ func (c *call) accepts() bool {
 	default:
 		return true
 	}
+	c.proxy.malformed.Add(1)
 	return false
 }
 
@@ -123,7 +124,7 @@ func (c *call) decide() {
 		Header:     r.Header,
 		RemoteAddr: r.RemoteAddr,
 	}
-	c.proxy.decider.Decide(r.Context(), &c.request, &c.outcome)
+	c.settings.decider.Decide(r.Context(), &c.request, &c.outcome)
 }
 
 // giveBack refunds what a request was charged that has not reached the upstream.
@@ -131,7 +132,7 @@ func (c *call) decide() {
 // back.
 func (c *call) giveBack() {
 	ctx := context.WithoutCancel(c.in.Context())
-	if err := c.proxy.decider.GiveBack(ctx, &c.outcome); err != nil {
+	if err := c.settings.decider.GiveBack(ctx, &c.outcome); err != nil {
 		c.proxy.logger.DebugContext(ctx, "a charge could not be given back", "error", err)
 	}
 }

@@ -10,11 +10,8 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// Config says what a Proxy works with. Decider and Settings are required.
+// Config says what a Proxy works with. Settings are required.
 type Config struct {
-	// Decider decides each request, and takes charges back.
-	Decider weir.Decider
-
 	// Settings gives what holds for the next request. It is called once for
 	// each, so that a request sees the settings from before a reload or from
 	// after it, never a mix; it must be safe for concurrent use and never
@@ -91,9 +88,6 @@ func (c Config) validate() error {
 	var errs []error
 	add := func(field string, value any, problem, remedy string) {
 		errs = append(errs, weir.Invalid(field, value, problem, remedy))
-	}
-	if c.Decider == nil {
-		add("Decider", "nil", "somebody has to decide", "")
 	}
 	if c.Settings == nil {
 		add("Settings", "nil", "there is nothing to work by", "hand in a function that returns what NewSettings made")

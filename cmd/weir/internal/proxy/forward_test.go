@@ -278,8 +278,8 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	var now atomic.Pointer[proxy.Settings]
-	now.Store(settingsOf(t, proxy.Options{Upstream: target}))
-	p, err := proxy.New(proxy.Config{Decider: &script{}, Settings: now.Load})
+	now.Store(settingsOf(t, proxy.Options{Decider: &script{}, Upstream: target}))
+	p, err := proxy.New(proxy.Config{Settings: now.Load})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestReload(t *testing.T) {
 	first := make(chan string, 1)
 	go func() { first <- get() }()
 	receive(t, began)
-	now.Store(settingsOf(t, proxy.Options{Demo: true}))
+	now.Store(settingsOf(t, proxy.Options{Decider: &script{}, Demo: true}))
 	if got := get(); !strings.Contains(got, "weir demo") {
 		t.Errorf("after the reload: %q", got)
 	}

@@ -109,8 +109,9 @@ func newRig(t *testing.T, p plan) *rig {
 	if !p.options.Demo {
 		p.options.Upstream = upstreamOf(t, p)
 	}
+	p.options.Decider = r.script
 	settings := settingsOf(t, p.options)
-	p.config.Decider, p.config.Settings = r.script, func() *proxy.Settings { return settings }
+	p.config.Settings = func() *proxy.Settings { return settings }
 	if p.config.Logger == nil {
 		p.config.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -5,14 +5,11 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-
-	"github.com/weirhq/weir"
 )
 
 // Proxy is the handler. It comes from [New] and is safe for concurrent use. It
 // expects a server that leaves deadlines to it (listen.Config.Streams).
 type Proxy struct {
-	decider   weir.Decider
 	settings  func() *Settings
 	timeouts  Timeouts
 	transport *http.Transport
@@ -22,11 +19,11 @@ type Proxy struct {
 
 	down atomic.Bool // the last connection to the upstream could not be made
 
-	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone atomic.Int64
+	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone, malformed atomic.Int64
 }
 
-// Stats counts the requests that were let in and then not served, since the
-// Proxy was made.
+// Stats counts the requests that were let in and then not served, and those that
+// could not be decided, since the Proxy was made.
 type Stats struct {
 	Unreachable  int64 // no connection to the upstream could be made; the charge was given back
 	SlowUpstream int64 // the upstream did not answer in time
@@ -34,6 +31,7 @@ type Stats struct {
 	SlowClients  int64 // the client stopped sending its body
 	BadClients   int64 // the client's body broke off or is no HTTP
 	Gone         int64 // the client left before the upstream answered
+	Malformed    int64 // answered 400, 431 or 501 before anything was decided
 }
 
 // New makes a Proxy. The error joins a [*weir.FieldError] for each thing that is
@@ -44,7 +42,6 @@ func New(c Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		decider:   c.Decider,
 		settings:  c.Settings,
 		timeouts:  c.Timeouts,
 		transport: newTransport(c),
@@ -76,5 +73,6 @@ func (p *Proxy) Stats() Stats {
 		SlowClients:  p.slowClients.Load(),
 		BadClients:   p.badClients.Load(),
 		Gone:         p.gone.Load(),
+		Malformed:    p.malformed.Load(),
 	}
 }

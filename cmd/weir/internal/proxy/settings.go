@@ -12,6 +12,9 @@ import (
 
 // Options are what a reload may change.
 type Options struct {
+	// Decider decides each request, and takes charges back. It is required.
+	Decider weir.Decider
+
 	// Header tells callers what was decided. It is required.
 	Header *header.Writer
 
@@ -34,6 +37,7 @@ type Options struct {
 // Settings are Options, checked. They come from [NewSettings], do not change,
 // and are safe for concurrent use.
 type Settings struct {
+	decider  weir.Decider
 	header   *header.Writer
 	upstream *url.URL // nil: demo
 	prefix   prefix   // of the upstream's path
@@ -51,7 +55,7 @@ func NewSettings(o Options) (*Settings, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Settings{header: o.Header, trusts: o.Trusts, strip: map[string]bool{}}
+	s := &Settings{decider: o.Decider, header: o.Header, trusts: o.Trusts, strip: map[string]bool{}}
 	if o.Upstream != nil {
 		upstream := *o.Upstream
 		s.upstream = &upstream
@@ -68,6 +72,9 @@ func (o Options) validate() error {
 	var errs []error
 	add := func(field string, value any, problem, remedy string) {
 		errs = append(errs, weir.Invalid(field, value, problem, remedy))
+	}
+	if o.Decider == nil {
+		add("Decider", "nil", "somebody has to decide", "hand in a policy's view")
 	}
 	if o.Header == nil {
 		add("Header", "nil", "callers are told what was decided", "make one with header.New")

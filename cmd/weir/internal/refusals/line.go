@@ -151,7 +151,9 @@ func about(f *policy.Finding, a *policy.Applied) []slog.Attr {
 	if a == nil {
 		return line
 	}
-	line = append(line, slog.String("key_kind", a.Kinds), slog.String("key", policy.KeyHash(a.Key)))
+	if a.Key != (weir.Key{}) { // a rule that refuses without its limits has counted nobody
+		line = append(line, slog.String("key_kind", a.Kinds), slog.String("key", policy.KeyHash(a.Key)))
+	}
 	if a.Plan != "" {
 		line = append(line, slog.String("plan", a.Plan))
 	}

@@ -100,7 +100,7 @@ func TestWhatIsToldOfEach(t *testing.T) {
 		Outcome: &weir.Outcome{Cause: weir.ByMissing, Binding: -1, Rule: "api", Err: errors.New("no X-Api-Key")},
 		Applied: []policy.Applied{{Rule: &policy.RuleInfo{Name: "api"}, Kinds: "header:X-Api-Key", Missing: "header:X-Api-Key"}},
 	})
-	g.wrote(`{"level":"INFO","msg":"refused","method":"POST","key_kind":"header:X-Api-Key","key":"00000000","rule":"api",` +
+	g.wrote(`{"level":"INFO","msg":"refused","method":"POST","rule":"api",` +
 		`"reason":"missing","status":400,"shadow":false,"missing":"header:X-Api-Key","mode":"exact"}`)
 
 	g.observe(&policy.Finding{
@@ -123,7 +123,7 @@ func TestWouldBeRefusals(t *testing.T) {
 	f.Applied = append(f.Applied, trial)
 	g.observe(f)
 	of := func(limit, end string, status int) string {
-		return fmt.Sprintf(`{"level":"INFO","msg":"refused","method":"GET","key_kind":"ip","key":"00000000","rule":"trial",`+
+		return fmt.Sprintf(`{"level":"INFO","msg":"refused","method":"GET","rule":"trial",`+
 			`"reason":"limits","status":%d,"shadow":true,"limit":"trial/%s","cost":1,"mode":"exact",%s}`, status, limit, end)
 	}
 	g.wrote(line, of("1", `"retry_after_ms":9`, 429))
@@ -146,7 +146,7 @@ func TestWouldBeRefusalsWithoutTakes(t *testing.T) {
 			g.wrote()
 			return
 		}
-		g.wrote(`{"level":"INFO","msg":"refused","method":"GET","key_kind":"ip","key":"00000000","rule":"trial",` + end + `,"mode":"exact"}`)
+		g.wrote(`{"level":"INFO","msg":"refused","method":"GET","rule":"trial",` + end + `,"mode":"exact"}`)
 	}
 	f(weir.ByDeny, "", `"reason":"deny","status":403,"shadow":true`)
 	f(weir.ByMissing, "header:X-Api-Key", `"reason":"missing","status":400,"shadow":true,"missing":"header:X-Api-Key"`)
@@ -172,7 +172,7 @@ func TestFailures(t *testing.T) {
 	passed.Outcome.Allowed, passed.Outcome.Err, passed.Outcome.Rule = true, errors.New("boom"), "api"
 	passed.Applied = append(passed.Applied, policy.Applied{Rule: &policy.RuleInfo{Name: "torn"}, Kinds: "ip", Cause: weir.ByFault})
 	g.observe(passed)
-	g.wrote(`{"level":"WARN","msg":"could not decide","method":"GET","key_kind":"ip","key":"00000000","rule":"torn","reason":"fault","kind":"other","allowed":true,"status":200,"mode":"exact"}`)
+	g.wrote(`{"level":"WARN","msg":"could not decide","method":"GET","rule":"torn","reason":"fault","kind":"other","allowed":true,"status":200,"mode":"exact"}`)
 
 	// A failure beside a refusal that it did not decide: two lines.
 	both := refused("api", http.MethodGet)
