@@ -78,6 +78,7 @@ func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error
 		DrainTimeout: flags.drainTimeout,
 		Version:      built.Version,
 		Revision:     built.Revision,
+		Headroom:     env.Getenv("GOGC") == "" && env.Getenv("GOMEMLIMIT") == "", // else somebody has said what he wants
 		Log:          log,
 		Signals:      signals,
 		Now:          env.Now,

@@ -48,6 +48,11 @@ type Config struct {
 	// none.
 	Signals <-chan os.Signal
 
+	// Headroom lets garbage grow by some 32 MiB before it is collected. A
+	// daemon with few keys would otherwise collect its few megabytes many
+	// times a second, which costs more than a decision.
+	Headroom bool
+
 	// Now is the wall clock.
 	Now func() time.Time
 
@@ -74,6 +79,11 @@ func (c *Config) validate() error {
 	need(c.DrainTimeout > 0, "DrainTimeout", c.DrainTimeout, "requests in flight need some time", "use 30s")
 	return errors.Join(errs...)
 }
+
+// headroom is a block that the heap holds and nobody touches, so that it takes no
+// memory but counts where the runtime decides when to collect: at twice of what
+// is held. The more keys there are, the less it matters.
+const headroom = 32 << 20
 
 // look is how often files are looked at: a reader of a few small files each
 // second is nothing, and a switch has to work at once.

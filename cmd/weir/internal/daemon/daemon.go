@@ -21,14 +21,15 @@ import (
 // daemon is what runs. All of it but the surfaces belongs to the goroutine of
 // [Run].
 type daemon struct {
-	config  Config
-	watcher *reload.Watcher
-	turned  *reload.Switch // nil without a switch file
-	store   *memstore.Store
-	counted weir.Store // the store, measured
-	metrics *metrics.Metrics
-	engine  *policy.Engine
-	refused *refusals.Log
+	headroom []byte // never touched: see headroom
+	config   Config
+	watcher  *reload.Watcher
+	turned   *reload.Switch // nil without a switch file
+	store    *memstore.Store
+	counted  weir.Store // the store, measured
+	metrics  *metrics.Metrics
+	engine   *policy.Engine
+	refused  *refusals.Log
 
 	proxy     *proxy.Proxy // nil without a listener for it
 	decides   *decide.Handler
@@ -47,6 +48,9 @@ func Run(ctx context.Context, c Config) error {
 	}
 	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}}}
 	d.surfaces.ready = &d.ready
+	if c.Headroom {
+		d.headroom = make([]byte, headroom)
+	}
 	defer d.close()
 	if err := d.build(); err != nil {
 		return err
