@@ -33,7 +33,7 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", text, d, err, want)
 		}
 	}
-	const remedy = "; write one such as 30s, 5m, 12h or 30d"
+	const remedy = "; write one such as 30s, 15m (minutes), 12h or 30d"
 	bad("", ": a duration is missing"+remedy)
 	bad("soon", " soon: not a duration"+remedy)
 	bad("10", " 10: not a duration"+remedy)

@@ -92,7 +92,7 @@ func (p *parser) limit() {
 	case w.text == "" || isOption(w.text):
 		p.fail("period", word{offset: w.offset}, "a count needs a period", `write a rate such as "10/min" or "10 per 30s"`)
 	default:
-		p.fail("period", p.next(), "unknown word after the count", `write "10/min", "10 per 30s" or "10 concurrent"`)
+		p.fail("period", p.next(), "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
 	}
 	p.options()
 	p.check()
@@ -206,13 +206,13 @@ func (p *parser) duration(field string) time.Duration {
 	return time.Second
 }
 
-const durationRemedy = "write one such as 30s, 5m, 12h or 30d"
+const durationRemedy = "write one such as 30s, 15m (minutes), 12h or 30d"
 
 // spellOut tells who wrote a unit where a duration belongs how that is said.
 func spellOut(text string) string {
 	for _, unit := range []string{"s", "sec", "second", "min", "minute", "h", "hour", "day", "week", "month"} {
 		if text == unit || text == unit+"s" {
-			return `write "/` + unit + `" directly behind the count, or a duration such as 30s, 5m, 12h or 30d`
+			return `write "/` + unit + `" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`
 		}
 	}
 	return durationRemedy

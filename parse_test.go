@@ -132,12 +132,12 @@ func TestRates(t *testing.T) {
 	bad("10/month", "period", 3, `period month: months differ in length; add "calendar ZONE", or write "per 30d"`)
 	bad("10", "period", 2, `period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`)
 	bad("10 burst 5", "period", 3, "a count needs a period")
-	bad("10 10/min", "period", 3, `unknown word after the count; write "10/min", "10 per 30s" or "10 concurrent"`)
-	bad("10 per", "period", 6, "a duration is missing; write one such as 30s, 5m, 12h or 30d")
+	bad("10 10/min", "period", 3, `unknown word after the count; write "10/min" without spaces, or "10 per 30s"`)
+	bad("10 per", "period", 6, "a duration is missing; write one such as 30s, 15m (minutes), 12h or 30d")
 	bad("10 per burst 5", "period", 7, "a duration is missing")
-	bad("10 per min", "period", 7, `period min: not a duration; write "/min" directly behind the count, or a duration such as 30s, 5m, 12h or 30d`)
+	bad("10 per min", "period", 7, `period min: not a duration; write "/min" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`)
 	bad("5 per seconds", "period", 6, `write "/second" directly behind the count`)
-	bad("5 per fortnight", "period", 6, "not a duration; write one such as 30s, 5m, 12h or 30d")
+	bad("5 per fortnight", "period", 6, "not a duration; write one such as 30s, 15m (minutes), 12h or 30d")
 	bad("5 /min", "period", 2, "unknown word after the count")
 	bad("ten/min", "limit", 0, `limit ten/min: a limit begins with its count; write a rate such as "10/min", or "unlimited", or "deny"`)
 	bad("burst 5", "limit", 0, "a limit begins with its count")
@@ -224,7 +224,7 @@ func TestDurations(t *testing.T) {
 		"-1d", "+1d", "+1s", "1d+1h", "1d-1h", "1.5d", "12h1d", "1d1d", "d", "dh", "5", "1w", "1mo", "1e3s", "1_0s",
 		"106752d", "99999999999d", "106751d24h", "9999999h", "1,5h", "1day",
 	} {
-		bad("1 per "+text, "period", 6, "period "+text+": not a duration; write one such as 30s, 5m, 12h or 30d")
+		bad("1 per "+text, "period", 6, "period "+text+": not a duration; write one such as 30s, 15m (minutes), 12h or 30d")
 	}
 }
 
@@ -326,7 +326,7 @@ func TestSlots(t *testing.T) {
 	f("10 concurrent", "10 concurrent")
 	f("10 concurrent lease 90s", "10 concurrent lease 1m30s")
 	bad("0 concurrent", "count", 0, "a limit admits at least 1")
-	bad("10 concurent", "period", 3, `write "10/min", "10 per 30s" or "10 concurrent"`)
+	bad("10 concurent", "period", 3, `write "10/min" without spaces, or "10 per 30s"`)
 	bad("10 concurrent lease", "lease", 19, "a duration is missing")
 	bad("10 concurrent lease 0s", "lease", 20, "it lasts at least 1 µs")
 	bad("10 concurrent burst 5", "burst", 20, "a concurrent limit has none; it goes with token-bucket")
@@ -348,7 +348,7 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	)
 	bad("-1 10/min",
 		`0 count -1: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
-		`3 period 10/min: unknown word after the count; write "10/min", "10 per 30s" or "10 concurrent"`,
+		`3 period 10/min: unknown word after the count; write "10/min" without spaces, or "10 per 30s"`,
 	)
 	bad("5/month fixed-window burst 7 queue 2 burst 8",
 		`2 period month: months differ in length; add "calendar ZONE", or write "per 30d"`,

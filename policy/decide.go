@@ -139,8 +139,9 @@ func (c *call) awaitsToken() bool {
 // one of them is refused by it.
 func (c *call) countBogus(ctx context.Context) {
 	o := c.outcome()
-	badToken := c.token == tokenRefused && c.why != token.Missing
-	if o.Cause != weir.ByMissing && o.Cause != weir.ByDeny || !badToken && !c.guessed || c.peek {
+	badToken := c.token == tokenRefused && c.why != token.Missing && (o.Cause == weir.ByMissing || o.Cause == weir.ByDeny)
+	badKey := c.guessed && o.Cause == weir.ByDeny
+	if !badToken && !badKey || c.peek {
 		return
 	}
 	cause, err, rule, refusal := o.Cause, o.Err, o.Rule, o.Refusal

@@ -19,7 +19,7 @@ func (c *call) resolve(w *work, a *Applied) (goOn bool) {
 			goOn = c.failed(r, a, newPanicError("rule "+r.Name, v, weir.ErrNotApplied))
 		}
 	}()
-	w.ready = true
+	w.ready, c.guessed = true, false
 	q := c.plan(r)
 	a.Plan = q.plan
 	switch {

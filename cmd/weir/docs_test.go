@@ -3,7 +3,6 @@ package main
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -23,7 +22,7 @@ const repository = "../.."
 // pages are what is run: every command in them, in the order of the page.
 // README.md shows requests to a program that its reader has running already.
 var pages = [...]struct{ name, running string }{
-	{name: "README.md", running: "api -addr 127.0.0.1:8000 >api.log &"},
+	{name: "README.md", running: "weir serve examples/quickstart.yaml >quickstart.log 2>&1 &"},
 	{name: "docs/getting-started.md"},
 	{name: "docs/rules.md"},
 	{name: "docs/keys.md"},
@@ -46,11 +45,6 @@ const pagePatience = 10 * time.Second
 // TestProcessPages runs the pages, each with a daemon and a folder of its own.
 func TestProcessPages(t *testing.T) {
 	programs := filepath.Dir(build(t))
-	api := exec.Command("go", "build", "-o", programs+"/api", "./examples/api")
-	api.Dir = repository
-	if out, err := api.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
 	for _, page := range pages {
 		t.Run(page.name, func(t *testing.T) {
 			t.Parallel()
