@@ -25,7 +25,7 @@ type call struct {
 	token  tokenState
 	why    token.Reason // why there are no claims
 
-	guessed bool // a plan's table was asked for a value that it does not have
+	guessed bool // the table of the last rule asked has not the value that was presented
 
 	exempt *exemption // the one that fits
 	passed error      // the first fault that was let pass
