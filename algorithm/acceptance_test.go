@@ -38,8 +38,8 @@ func mostUnits(count, period int64) int64 {
 	return low
 }
 
-// The largest burst of a limit whose overdraft is its burst, as the sheet of
-// promises has it, to two digits where it has two.
+// The largest burst of a limit whose overdraft is its burst, to two digits where
+// they are published with two.
 func TestLargestBurst(t *testing.T) {
 	const second, minute, hour, day = 1_000_000, 60_000_000, 3_600_000_000, 86_400_000_000
 	f := func(count, period int64, want string) {

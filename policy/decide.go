@@ -17,7 +17,7 @@ func (c *call) decide(ctx context.Context) {
 		if c.resolveAll(everyRule) {
 			c.ask(ctx)
 		} else {
-			c.countBogus(ctx)
+			c.countBogus(ctx, everyRule)
 		}
 	}
 	c.conclude()
@@ -101,7 +101,8 @@ func (c *call) askEarly(ctx context.Context) bool {
 	if !c.awaitsToken() || c.shadow() {
 		return true
 	}
-	if !c.resolveAll(func(r *rule) bool { return !r.needsToken }) {
+	if !c.resolveAll(withoutToken) {
+		c.countBogus(ctx, withoutToken)
 		return false
 	}
 	o := c.outcome()
@@ -110,7 +111,11 @@ func (c *call) askEarly(ctx context.Context) bool {
 		return true
 	}
 	if err := c.store(ctx); err != nil {
-		return c.fault(ctx, err)
+		if choice, _ := c.choice(); choice == weir.Closed {
+			return c.fault(ctx, err)
+		}
+		o.Reset() // whoever lets faults pass meets this one again with the others
+		return true
 	}
 	if !o.Allowed {
 		return false
@@ -118,6 +123,10 @@ func (c *call) askEarly(ctx context.Context) bool {
 	o.Reset()
 	return true
 }
+
+// everyRule and withoutToken choose rules to be resolved.
+func everyRule(*rule) bool      { return true }
+func withoutToken(r *rule) bool { return !r.needsToken }
 
 // awaitsToken reports whether a token would have to be verified.
 func (c *call) awaitsToken() bool {
@@ -135,9 +144,9 @@ func (c *call) awaitsToken() bool {
 // countBogus charges a request that is refused for what it brought in vain: a
 // token that does not verify, a key that no table has. A refusal costs nothing,
 // so that anybody could otherwise guess keys, or make us compute signatures, as
-// much as he likes. The limits that can be judged are charged, and who is over
+// much as he likes. The limits of the chosen rules are charged, and who is over
 // one of them is refused by it.
-func (c *call) countBogus(ctx context.Context) {
+func (c *call) countBogus(ctx context.Context, chosen func(*rule) bool) {
 	o := c.outcome()
 	badToken := c.token == tokenRefused && c.why != token.Missing && (o.Cause == weir.ByMissing || o.Cause == weir.ByDeny)
 	badKey := c.guessed && o.Cause == weir.ByDeny
@@ -146,7 +155,7 @@ func (c *call) countBogus(ctx context.Context) {
 	}
 	cause, err, rule, refusal := o.Cause, o.Err, o.Rule, o.Refusal
 	for i := range c.work {
-		if w := &c.work[i]; !w.ready {
+		if w := &c.work[i]; !w.ready && chosen(w.rule) {
 			c.resolve(w, &c.found.Applied[i]) // whether it refuses as well makes no difference
 		}
 	}
@@ -156,9 +165,6 @@ func (c *call) countBogus(ctx context.Context) {
 		o.Rule, o.Refusal = rule, refusal
 	}
 }
-
-// everyRule chooses all rules to be resolved.
-func everyRule(*rule) bool { return true }
 
 // resolveAll asks the chosen rules that have not been asked yet.
 func (c *call) resolveAll(chosen func(*rule) bool) bool {

@@ -68,7 +68,10 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 	}
 	e.calls.New = func() any { return new(call) }
 	e.SetSwitch(On)
-	return e, e.Swap(c.Policy)
+	if err := e.Swap(c.Policy); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // Policy is the one that decides now.

@@ -136,8 +136,8 @@ func setList(v variable, text string, to reflect.Value) complaint {
 var injected = regexp.MustCompile(`^WEIR_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$`)
 
 // elsewhere are variables that begin like ours and are read by others: the
-// command line, the daemon, the tests, what builds images.
-var elsewhere = [...]string{"WEIR_CONFIG", "WEIR_SWITCH_FILE", "WEIR_LONG", "WEIR_VERSION"}
+// command line, the daemon, the tests.
+var elsewhere = [...]string{"WEIR_CONFIG", "WEIR_SWITCH_FILE", "WEIR_LONG"}
 
 // strange deals with a variable that begins like ours and is none.
 func (r *reader) strange(name string) {

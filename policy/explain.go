@@ -78,6 +78,9 @@ func (e *Engine) explain(ctx context.Context, p *Policy, r *weir.Request) *Expla
 
 func (c *call) explain() *Explanation {
 	r, o := c.found.Request, c.outcome()
+	if c.found.Reason == ReasonOff { // decided before anything was read
+		c.path.Parse(r.Path, c.found.Policy.path)
+	}
 	x := &Explanation{
 		Method: r.Method, Host: r.Host, Path: c.path.String(),
 		Enforce: c.found.Enforce, Reason: c.found.Reason.String(),

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -77,6 +78,10 @@ func (c *compiler) listen() {
 		path := "listen." + s.name
 		at, ok := c.address(path, s.listener.Address)
 		c.secureListener(path, s, at, ok)
+		if l := s.listener; l.MaxConnsPerIP > cmp.Or(l.MaxConns, defaultMaxConns) {
+			c.refuse("bad-number", path+".max_conns_per_ip", Span{}, fmt.Sprintf("max_conns_per_ip %d is more than the %d connections that can be open at all", l.MaxConnsPerIP, cmp.Or(l.MaxConns, defaultMaxConns)),
+				"write a smaller one, or raise max_conns")
+		}
 		if !ok {
 			continue
 		}
@@ -92,6 +97,9 @@ func (c *compiler) listen() {
 		c.refuse("no-upstream", "listen.proxy", Span{}, "the proxy has nothing to stand in front of", "write upstream: http://127.0.0.1:3000, or `upstream: demo` to try it out")
 	}
 }
+
+// defaultMaxConns is how many connections a listener has that is told no number.
+const defaultMaxConns = 10_000
 
 // endpoint is an address that was read.
 type endpoint struct {

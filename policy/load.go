@@ -164,7 +164,7 @@ func (in *intake) getenv(name string) string {
 // note adds to the digest. Lengths keep what is noted apart.
 func (in *intake) note(what string, text []byte) {
 	fmt.Fprintf(in.hash, "%d %s %d ", len(what), what, len(text))
-	in.hash.Write(text) //
+	in.hash.Write(text)
 }
 
 // digest is that of everything that was read, with the variables that override

@@ -16,7 +16,7 @@ import (
 	"github.com/weirhq/weir/storetest"
 )
 
-// model decides as DESIGN's way of a request says, without care for time or
+// model decides as ARCHITECTURE.md's way of a request says, without care for time or
 // space, and shares with the engine only the words of the Config. What limits
 // answer, it asks the oracle.
 type model struct {

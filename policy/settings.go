@@ -152,6 +152,11 @@ func joinedErrors(err error) []error {
 // a caller.
 var headerNames = [...]string{"Authorization", "Connection", "Content-Length", "Cookie", "Host", "Proxy-Authorization", "Transfer-Encoding"}
 
+// oddInHeader reports a character that only some servers tell from a hyphen.
+func oddInHeader(r rune) bool {
+	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
 // trustedHeaderNames compiles the headers that only proxies may send.
 func (c *compiler) trustedHeaderNames() {
 	for i, name := range c.config.ClientIP.TrustedHeaders {
@@ -160,8 +165,8 @@ func (c *compiler) trustedHeaderNames() {
 		switch {
 		case !isToken(name):
 			c.refuse("bad-header", path, Span{}, fmt.Sprintf("header %q: it is no name of a header", name), "write it like X-Plan")
-		case strings.Contains(name, "_"):
-			c.refuse("bad-header", path, Span{}, "header "+name+": some servers take an underscore for a hyphen, so that a caller's header passes for the proxy's", "write "+strings.ReplaceAll(name, "_", "-"))
+		case strings.ContainsFunc(name, oddInHeader):
+			c.refuse("bad-header", path, Span{}, "header "+name+": some servers take other characters for a hyphen, so that a caller's header passes for the proxy's", "use letters, digits and hyphens, such as X-Plan")
 		case slices.Contains(headerNames[:], key):
 			c.refuse("bad-header", path, Span{}, "header "+key+": callers themselves send it", "use one of the proxy's own, such as X-Plan")
 		case slices.Contains(c.policy.trustedHeaders, key):

@@ -134,6 +134,25 @@ rules:
 		b.want(want, "GET /", peer, "X-Api-Key: guess")
 	}
 	b.want("refused limits", "GET /", peer, "X-Api-Key: right")
-	b.want("refused deny", "GET /", peer) // who presents nothing guesses nothing
+	// A token beside the key, for another rule, makes no difference.
+	b = startTokens(t, `
+jwt: {keys: "file:secret", algorithms: [HS256]}
+plans: {none: deny, partner: 100/h}
+rules:
+- {name: users, match: /, key: "jwt:sub", limit: 100/h}
+- {name: keys, match: /, key: ip, plan: {"header:X-Api-Key": {right: partner}}, default_plan: none}
+- {name: wall, match: /, key: ip, limit: 5/h}
+`)
+	for i := range 10 {
+		want := "refused limits"
+		if i < 5 {
+			want = "refused deny"
+		}
+		b.want(want, "GET /", peer, "X-Api-Key: guess", "Authorization: Bearer x.y.z")
+	}
+	if b.asked != 0 {
+		t.Errorf("%d tokens were verified for refused requests", b.asked)
+	}
+	b.want("refused deny", "GET /", "192.0.2.2:1") // who presents nothing guesses nothing
 	b.want("allowed limits", "GET /", "192.0.2.2:1", "X-Api-Key: right")
 }

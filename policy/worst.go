@@ -181,7 +181,8 @@ func (c *compiler) lintRoom() {
 // needs is how many places the limit should have; lacks is how many more that is
 // than it has.
 func (w *WorstCase) needs() int64 {
-	return min(newKeysPerSecond*int64(w.PinnedOne)/int64(time.Second), enoughKeys)
+	const each = time.Second / newKeysPerSecond // one place for each of so many
+	return min(int64(w.PinnedOne/each), enoughKeys)
 }
 func (w *WorstCase) lacks() int64 { return w.needs() - w.Keys }
 

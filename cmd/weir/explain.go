@@ -123,18 +123,7 @@ func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) 
 	if err != nil {
 		return nil, err
 	}
-	found := &decide.ExplainAnswer{Explanation: *engine.Explain(ctx, r), Status: http.StatusOK, Headers: map[string]string{}}
-	var o weir.Outcome
-	engine.Decide(ctx, r, &o) // for the fields: the store is nobody else's, and a look has left nothing charged
-	fields := http.Header{}
-	writer.Write(fields, &o)
-	for name := range fields {
-		found.Headers[name] = fields.Get(name)
-	}
-	if !o.Allowed {
-		found.Status = header.Status(&o)
-	}
-	return found, nil
+	return decide.Rules{Explain: engine.Explain, Header: writer}.Explained(ctx, r), nil
 }
 
 // explainServer asks a daemon.

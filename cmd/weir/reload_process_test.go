@@ -339,8 +339,7 @@ func TestProcessReload(t *testing.T) {
 	if r.families["a"] < rounds || r.families["b"] < rounds {
 		t.Errorf("decided by %v: both families should have decided", r.families)
 	}
-	// A request takes the proxy's settings first and is decided then: one that a
-	// reload meets in between has the other's fields.
+	// A request is decided by the policy that its other settings come from.
 	if r.mixed > 0 {
 		t.Errorf("%d answers of %d reloads have fields of the other family", r.mixed, rounds)
 	}

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -79,14 +80,9 @@ func (h *Handler) explain(w http.ResponseWriter, r *http.Request, body []byte) *
 	if refusal != nil {
 		return refusal
 	}
-	rules := h.config.Rules()
-	e := rules.Explain(r.Context(), asked)
-	if e == nil {
+	a := h.config.Rules().Explained(r.Context(), asked)
+	if a == nil {
 		return &problem.Problem{Status: http.StatusInternalServerError, Detail: "there is no explanation"}
-	}
-	a := ExplainAnswer{Explanation: *e, Status: http.StatusOK, Headers: map[string]string{}}
-	if e.Outcome != nil {
-		a.Status, a.Headers = rules.told(asked, e.Outcome)
 	}
 	answer(w, r, a)
 	return nil
@@ -127,6 +123,21 @@ func policies(o *weir.Outcome) []policyAnswer {
 		})
 	}
 	return list
+}
+
+// Explained explains a request, with what a proxy would answer. Nothing is charged:
+// what the request itself would take is not yet gone from what is left. It gives
+// nil where Explain does.
+func (l Rules) Explained(ctx context.Context, asked *weir.Request) *ExplainAnswer {
+	e := l.Explain(ctx, asked)
+	if e == nil {
+		return nil
+	}
+	a := &ExplainAnswer{Explanation: *e, Status: http.StatusOK, Headers: map[string]string{}}
+	if e.Outcome != nil {
+		a.Status, a.Headers = l.told(asked, e.Outcome)
+	}
+	return a
 }
 
 // told is the status and the fields with which a proxy would answer: all but those

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -81,18 +82,20 @@ func (c *call) refuseGRPC(kind string) {
 	c.out.WriteHeader(http.StatusOK)
 }
 
-// grpcStatus is the code and the message of a refusal.
+// grpcStatus is the code and the message of a refusal: by its cause, whatever
+// status a rule has for HTTP, since clients try again by the code.
 func grpcStatus(o *weir.Outcome) (code int, message string) {
-	switch header.Status(o) {
-	case http.StatusTooManyRequests:
-		return grpcResourceExhausted, "quota exceeded" + allowance(o)
-	case http.StatusUnprocessableEntity:
+	var challenger header.Challenger
+	switch {
+	case o.Cause == weir.ByLimits && o.Never:
 		return grpcResourceExhausted, "the cost is above what can ever pass" + allowance(o)
-	case http.StatusServiceUnavailable:
+	case o.Cause == weir.ByLimits:
+		return grpcResourceExhausted, "quota exceeded" + allowance(o)
+	case o.Cause == weir.ByFault:
 		return grpcUnavailable, "it could not be decided whether the request may pass"
-	case http.StatusUnauthorized:
+	case o.Cause == weir.ByMissing && errors.As(o.Err, &challenger):
 		return grpcUnauthenticated, "the request lacks the credentials that it is counted by"
-	case http.StatusBadRequest:
+	case o.Cause == weir.ByMissing || o.Cause == weir.ByRequest:
 		return grpcInvalidArgument, "the request cannot be judged as it stands"
 	}
 	return grpcPermissionDenied, "such requests are not let through"
