@@ -60,6 +60,8 @@ func parse(text string) *parser {
 		p.end()
 	case isLetter(first.text[0]):
 		p.fail("limit", first, "a limit begins with its count", firstRemedy(first.text))
+	case len(listed(text)) > 1:
+		p.fail("limit", word{text, 0}, "a limit is one rate", "several limits are a list: ["+strings.Join(listed(text), ", ")+"]")
 	default:
 		p.limit()
 	}
@@ -77,6 +79,11 @@ func firstRemedy(text string) string {
 
 // limit reads a rate or a number of slots, and checks what it says together.
 func (p *parser) limit() {
+	if p.loose() {
+		p.options()
+		p.check()
+		return
+	}
 	first := p.next()
 	count, unit, slash := strings.Cut(first.text, "/")
 	p.spec.Count = p.integer("count", word{count, first.offset})
@@ -183,6 +190,9 @@ func unitRemedy(text string) string {
 	if d, err := parseDuration(text); err == nil && d > 0 {
 		return `write "per ` + text + `"`
 	}
+	if bare := strings.TrimRight(text, ",;"); bare != text && bare != "" {
+		return "leave the comma out"
+	}
 	if s := suggest.DidYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
 		return s
 	}
@@ -242,7 +252,13 @@ func optionRemedy(text string) string {
 	if s := suggest.DidYouMean(text, optionWords[:]...); s != "" {
 		return s
 	}
-	return "the options are " + strings.Join(optionWords[:], ", ")
+	if s := joinedOption(text); s != "" {
+		return s
+	}
+	if i := slices.IndexFunc(heldOptions[:], func(o string) bool { return len(text) >= shortestPart && strings.Contains(o, text) }); i >= 0 {
+		return "did you mean " + heldOptions[i] + "?"
+	}
+	return "the options are " + strings.Join(heldOptions[:], ", ")
 }
 
 func (p *parser) option(w word) {

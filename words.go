@@ -21,7 +21,7 @@ type word struct {
 type parser struct {
 	words []word
 	pos   int
-	size  int // of the whole text
+	whole string // the whole text
 
 	spec  Spec
 	how   string          // the word that chose the algorithm
@@ -33,7 +33,7 @@ type parser struct {
 
 // split cuts the text at spaces and tabs.
 func (p *parser) split(text string) {
-	p.size = len(text)
+	p.whole = text
 	start := 0
 	for i := range len(text) + 1 {
 		if i < len(text) && text[i] != ' ' && text[i] != '\t' {
@@ -49,7 +49,7 @@ func (p *parser) split(text string) {
 // peek is the next word, which stays; at the end it is empty.
 func (p *parser) peek() word {
 	if p.pos == len(p.words) {
-		return word{offset: p.size}
+		return word{offset: len(p.whole)}
 	}
 	return p.words[p.pos]
 }

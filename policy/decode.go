@@ -175,6 +175,8 @@ func (d *decoder) hideAll(n *yaml.Node) {
 func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
 	got, hint := "a text", "write "+want
 	switch {
+	case indexes.ReplaceAllString(path, "[]") == "rules[].limit" && n.Kind == yaml.SequenceNode:
+		hint = "several limits are written `limits: " + flow(n) + "`"
 	case want == "a list" && n.Kind == yaml.ScalarNode:
 		hint = "put it into brackets: [" + visible(n.Value) + "]"
 	case want == "a list":
@@ -193,6 +195,22 @@ func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
 		got = n.Value
 	}
 	d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", d.called(path), want, got), hint)
+}
+
+// flow is a short list of texts as it stands in brackets; […] of anything else.
+func flow(n *yaml.Node) string {
+	const longest = 100
+	var texts []string
+	for _, each := range n.Content {
+		if each.Kind != yaml.ScalarNode || strings.ContainsAny(each.Value, ",[]{}#:\n") {
+			return "[…]"
+		}
+		texts = append(texts, visible(each.Value))
+	}
+	if text := "[" + strings.Join(texts, ", ") + "]"; len(text) <= longest && len(texts) > 0 {
+		return text
+	}
+	return "[…]"
 }
 
 // wanted says what a type wants, for people.

@@ -82,7 +82,6 @@ func TestStrangeVariables(t *testing.T) {
 	}{
 		{"WEIR_CONFIG=/etc/weir.yaml", nil},
 		{"WEIR_SWITCH_FILE=/run/weir", nil},
-		{nil},
 		{"WEIR_LONG=1", nil},
 		{"WEIR_SERVICE_HOST=10.0.0.1", nil},
 		{"WEIR_SERVICE_PORT=80", nil},

@@ -181,16 +181,30 @@ func (c *call) explainWork(x *RuleExplanation, w *work, a *Applied) {
 		x.Key = a.Kinds
 	}
 	if w.rule.plan != nil && w.ready {
-		x.PlanWhy = w.rule.config.Plan.From + " says so"
-		if w.rule.plan.quotaOf(c) == nil {
-			x.PlanWhy = "default_plan: " + w.rule.config.Plan.From + " names none"
-		}
+		x.PlanWhy = w.rule.plan.why(c, w.rule.config.Plan.From)
 	}
 	if w.quota != nil {
 		x.KeyHash = KeyHash(w.key)
 	}
 	c.explainLimits(x, a)
 	x.Verdict = c.verdict(w, a, x)
+}
+
+// why says what a caller's plan is taken from.
+func (p *plan) why(c *call, from string) string {
+	if p.quotaOf(c) != nil {
+		return from + " says so"
+	}
+	_, named := c.value(p.from)
+	switch {
+	case named:
+		return "default_plan: " + from + " names one that the file does not have"
+	case p.from.origin != fromIP:
+		return "default_plan: " + from + " names none"
+	case !c.found.Caller.Sure:
+		return "default_plan: the address is not sure"
+	}
+	return "default_plan: the address is in none of the networks"
 }
 
 func (c *call) explainLimits(x *RuleExplanation, a *Applied) {

@@ -23,8 +23,8 @@ func (c *compiler) jwt() {
 	}
 	c.tokenFrom(j.From)
 	keys, ok := c.tokenKeys(j.Keys)
-	if !ok {
-		return
+	if expansion.MatchString(j.Issuer) {
+		c.refuse("bad-jwt", "jwt.issuer", Span{}, fmt.Sprintf("jwt.issuer %q: no token has an issuer like this", j.Issuer), "write what the claim iss holds")
 	}
 	verifier, err := token.New(token.Config{
 		Keys:       keys,
@@ -36,7 +36,9 @@ func (c *compiler) jwt() {
 		Claims:     c.claims(),
 	})
 	for _, each := range joinedErrors(err) {
-		c.refuseToken(each)
+		if e, wrong := errors.AsType[*token.ConfigError](each); !wrong || ok || e.Field != "Keys" {
+			c.refuseToken(each)
+		}
 	}
 	c.policy.tokens = verifier
 }
@@ -123,5 +125,10 @@ func (c *compiler) refuseToken(err error) {
 	if e.Value != "" {
 		subject += " " + e.Value
 	}
-	c.refuse("bad-jwt", path, Span{}, subject+" "+e.Problem, strings.Replace(e.Remedy, "leave it at 0", "leave it out", 1))
+	const goField, fileField = "Algorithms lists", "jwt.algorithms lists"
+	problem := strings.Replace(e.Problem, goField, fileField, 1)
+	if i := strings.Index(problem, "Keys["); i >= 0 {
+		problem = problem[:i] + "an earlier one"
+	}
+	c.refuse("bad-jwt", path, Span{}, subject+" "+problem, strings.Replace(e.Remedy, "leave it at 0", "leave it out", 1))
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,12 @@ func (c *compiler) parsePart(path, text string, allowed ...origin) (part, bool) 
 	word, name, named := strings.Cut(text, ":")
 	i := slices.IndexFunc(origins[:], func(s struct{ word, argument string }) bool { return s.word == word })
 	if i < 0 {
-		c.refuse("bad-key", path, Span{0, max(1, len(word))}, fmt.Sprintf("%q is nothing that a request has", text), partHint(word, allowed))
+		message, hint := fmt.Sprintf("%q is nothing that a request has", text), meantPart(text, allowed)
+		if hint == "" && !named && strings.HasSuffix(path, ".plan") && !slices.Contains(allowed, fromIP) { // no table
+			message = fmt.Sprintf("plan %q: plan says where a caller's plan is named, and that is no such place", text)
+			hint = "write jwt:CLAIM or header:NAME, or a table; a plan's own name stands in default_plan"
+		}
+		c.refuse("bad-key", path, Span{0, max(1, len(word))}, message, cmp.Or(hint, partHint(word, allowed)))
 		return part{}, false
 	}
 	p := part{origin: origin(i), name: name, kind: text}

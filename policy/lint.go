@@ -14,9 +14,11 @@ import (
 // compiles; what is certain to do harm is an error even so.
 func (c *compiler) lint() {
 	c.lintKeys()
+	c.lintStrangers()
 	c.lintPlans()
 	c.lintExemptions()
 	c.lintNames()
+	c.lintPatterns()
 	c.lintReach()
 	c.lintRoutes()
 	c.lintNumber()

@@ -63,7 +63,10 @@ func dayRules(n int) string {
 
 // Which codes a file gives, beside those above and in testdata.
 func TestLints(t *testing.T) {
-	const wall = "version: 1\nrules:\n  - {name: wall, limit: 100/min}\n"
+	const (
+		wall    = "version: 1\nrules:\n  - {name: wall, limit: 100/min}\n"
+		jwtWall = "version: 1\njwt: {keys: env:K, algorithms: [HS256]}\nrules:\n  - {name: wall, limit: 100/min}\n"
+	)
 	for _, c := range []struct {
 		what, file string
 		want       []string
@@ -113,8 +116,27 @@ func TestLints(t *testing.T) {
 		{"plans and no rule for them", "version: 1\nplans: {a: 1/s}\nrules: [{name: r, limit: 1/s}]", []string{"unused-plan"}},
 		{"unlimited by address", "version: 1\nplans: {a: unlimited, b: 2/s}\nrules: [{name: r, plan: {ip: {192.0.2.0/24: a}}, default_plan: b}]", nil},
 		{"unlimited by cookie", "version: 1\nplans: {a: unlimited, b: 2/s}\nrules: [{name: r, plan: {'cookie:c': {5d1fbb6c2f0e4d5bb: a}}, default_plan: b}]", []string{"unlimited-by-header"}},
+
+		{"a host without a domain", "version: 1\nroutes: [GET api/x]\nexempt: [{match: auth/}]\nrules: [{name: a, match: api/x, limit: 1/s}]", []string{"odd-host", "odd-host", "odd-host"}},
+		{"a host that is meant", "version: 1\nrules: [{name: a, match: [api./x, localhost/, '[::1]/', a.example/, GET  /x], limit: 1/s}]", nil},
+		{"methods that are none", "version: 1\nrules: [{name: a, match: [PSOT /a, DELET /a, GTE /a, GETT /a, PATCG /a], limit: 1/s}]", []string{"odd-method", "odd-method", "odd-method", "odd-method", "odd-method"}},
+		{"methods beyond the standard ones", "version: 1\nrules: [{name: a, match: [PURGE /a, LIST /a, PROPFIND /a, MOVE /a, COPY /a, SEARCH /a, QUERY /a, LINK /a, LOCK /a, REPORT /a, BAN /a], limit: 1/s}]", nil},
+		{"a short secret has a plan", wall + "  - {name: r, plan: {'cookie:c': {hunter2: a, 5d1fbb6c2f0e4d5bb: a}}, default_plan: a}\nplans: {a: 1/s}", []string{"guessable-plan"}},
+		{"a trusted header has a plan", "version: 1\nclient_ip: {header: X-Forwarded-For, trusted_proxies: [10.0.0.0/8], trusted_headers: [X-In]}\nplans: {a: 1/s}\nrules: [{name: r, plan: {'header:X-In': {gold: a}}, default_plan: a}]", nil},
+		{"a short claim has a plan", jwtWall + "  - {name: r, key: 'jwt:sub', plan: {'jwt:org': {acme: a}}, default_plan: a}\nplans: {a: 1/s}", nil},
+
+		{"tokens and keys, both by default", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, key: 'header:X-Api-Key', limit: 5/min}", []string{"counted-as-stranger", "counted-as-stranger"}},
+		{"tokens by default", jwtWall + "  - {name: t, match: /a/, key: 'jwt:sub', limit: 5/min}\n  - {name: k, match: GET /a/b, key: ['basic:user', ip], missing: skip, limit: 5/min}", []string{"counted-as-stranger"}},
+		{"keys by default", jwtWall + "  - {name: t, key: 'jwt:sub', missing: skip, limit: 5/min}\n  - {name: k, key: 'cookie:session', limit: 5/min}", []string{"counted-as-stranger"}},
+		{"a plan by key", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, plan: {'header:X-Id': {5d1fbb6c2f0e4d5bb: a}}, default_plan: a}\nplans: {a: 1/s}", []string{"counted-as-stranger"}},
+		{"tokens and keys, both skip", jwtWall + "  - {name: t, key: 'jwt:sub', missing: skip, limit: 5/min}\n  - {name: k, key: 'header:X-Api-Key', missing: skip, limit: 5/min}", nil},
+		{"tokens and keys on other paths", jwtWall + "  - {name: t, match: /a/, key: 'jwt:sub', limit: 5/min}\n  - {name: k, match: /b/, key: 'header:X-Api-Key', limit: 5/min}", nil},
+		{"two claims", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, key: 'jwt:org', limit: 50/min}", nil},
+		{"tokens and a name", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, match: POST /login, key: 'header:X-Login-Name', missing: skip, limit: 5/min}", nil},
+		{"both together", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, key: ['jwt:sub', 'header:X-Api-Key'], limit: 5/min}", nil},
+		{"told apart by a header", jwtWall + "  - {name: t, key: 'jwt:sub', limit: 5/min}\n  - {name: k, headers: {X-Api-Key: true}, key: 'header:X-Api-Key', limit: 5/min}", nil},
 	} {
-		_, found := loadText(c.file + "\n")
+		_, found := loadText(c.file+"\n", "K=0123456789abcdef0123456789abcdef")
 		if !slices.Equal(codes(found), c.want) {
 			t.Errorf("%s: found %v, want %v\n%v", c.what, codes(found), c.want, found)
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -35,7 +36,7 @@ func (c *compiler) lintKeys() {
 		path := c.keyPath(r, p)
 		if !slices.ContainsFunc(c.policy.rules, func(wall *rule) bool { return c.wall(wall, r) }) {
 			c.refuse("no-wall", path, Span{}, fmt.Sprintf("%s is the caller's to choose: with another value in each request rule %s limits nobody", p.kind, r.Name),
-				"add a rule over the same requests with `key: ip` and a wider limit")
+				cmp.Or(c.nearWall(r), "add a rule over the same requests with `key: ip` and a wider limit"))
 		}
 		c.lintVictims(r, path)
 	}
@@ -49,18 +50,6 @@ func (c *compiler) keyPath(r *rule, p part) string {
 		}
 	}
 	return r.field + ".key"
-}
-
-// wall reports whether a rule limits everybody who sends the requests of another,
-// whatever he writes into them.
-func (c *compiler) wall(wall, r *rule) bool {
-	_, invents := wall.invents()
-	limits := len(wall.fallback.limits) > 0 || wall.fallback.deny
-	skips := wall.missing == MissingSkip && slices.ContainsFunc(wall.key, func(p part) bool { return p.origin != fromIP && p.origin != fromConst })
-	return wall != r && !invents && limits && !skips &&
-		(!wall.Shadow || r.Shadow) &&
-		(wall.always() || r.sameConditions(wall)) &&
-		c.covers(wall.patterns, r.reach())
 }
 
 // lintVictims looks for keys by which a stranger uses up what a user has: a name
@@ -89,6 +78,9 @@ func (c *compiler) lintPlans() {
 		}
 		if from.origin != fromHeader && from.origin != fromCookie && from.origin != fromQuery {
 			continue
+		}
+		if r.plan.secrets && !slices.Contains(c.policy.trustedHeaders, from.name) && guessable(slices.Collect(maps.Keys(r.config.Plan.Table))) {
+			c.warn("guessable-plan", path, fmt.Sprintf("a value of %s gives a plan, and is short enough to be guessed", from.kind), randomHint)
 		}
 		for q := range r.quotas() {
 			if q.unlimited {
@@ -148,9 +140,16 @@ func (c *compiler) lintExemptions() {
 	}
 }
 
+// guessable reports whether one of some secrets is short.
+func guessable(values []string) bool {
+	const enough = 16 // characters at random are not guessed
+	return slices.ContainsFunc(values, func(v string) bool { return len(v) < enough })
+}
+
+const randomHint = "use 16 random characters or more, as `openssl rand -hex 16` gives"
+
 // lintSecret looks at a header that makes requests exempt.
 func (c *compiler) lintSecret(path string, h headerCondition) {
-	const enough = 16 // characters at random are not guessed
 	if slices.Contains(c.policy.trustedHeaders, h.name) {
 		return
 	}
@@ -158,8 +157,7 @@ func (c *compiler) lintSecret(path string, h headerCondition) {
 	case len(h.values) == 0:
 		c.refuse("exempt-by-anybody", path, Span{}, "header "+h.name+" makes a request exempt, and any caller may send it",
 			"list secret values, or list the header under client_ip.trusted_headers")
-	case slices.ContainsFunc(h.values, func(v string) bool { return len(v) < enough }):
-		c.warn("guessable-exemption", path, fmt.Sprintf("a value of header %s makes a request exempt, and is short enough to be guessed", h.name),
-			fmt.Sprintf("use %d random characters or more, as `openssl rand -hex 16` gives", enough))
+	case guessable(h.values):
+		c.warn("guessable-exemption", path, fmt.Sprintf("a value of header %s makes a request exempt, and is short enough to be guessed", h.name), randomHint)
 	}
 }

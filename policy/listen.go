@@ -201,6 +201,8 @@ func (c *compiler) token(path, text string) string {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case !ok:
+	case !named(text) && expansion.MatchString(text):
+		c.refuse("bad-token", path, Span{}, path+": it is no token, but a variable that something should expand", "write env:NAME")
 	case len(value) < shortest:
 		c.refuse("bad-token", path, Span{}, fmt.Sprintf("%s: a token of %d characters can be guessed", path, len(value)), fmt.Sprintf("use %d or more at random, as `openssl rand -hex 32` gives", shortest))
 	case strings.IndexFunc(value, odd) >= 0:

@@ -69,13 +69,18 @@ func Load(s Source) (*Policy, Diagnostics) {
 // mistake of the text, and gives everything in the order of the file.
 func (r *reader) finish(compiled Diagnostics) Diagnostics {
 	all, more := slices.Clip(r.found), r.more
+	for i := range all {
+		r.reread(&all[i])
+	}
+	known := map[string]bool{} // the values of which it is said what was meant
 	slices.SortStableFunc(compiled, func(a, b Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
 	for _, d := range compiled {
 		switch {
-		case r.follows(d):
+		case r.follows(d) || known[d.Path]:
 		case len(all) >= 2*mostFound:
 			more++
 		default:
+			known[d.Path] = r.reread(&d)
 			r.locate(&d)
 			all = append(all, d)
 		}

@@ -68,12 +68,11 @@ func (c *compiler) planLists() map[string][]wording {
 func (c *compiler) planned(r *rule, lists map[string][]wording) {
 	field := r.field + ".plan"
 	from, ok := c.parsePart(field, r.config.Plan.From, c.planOrigins(r)...)
-	if !ok {
-		return
+	if ok {
+		r.plan = &plan{from: from, byName: map[string]*quota{}}
+		r.plan.secrets = r.config.Plan.Table != nil && from.origin.invented()
+		r.needsToken = r.needsToken || from.origin == fromJWT
 	}
-	r.plan = &plan{from: from, byName: map[string]*quota{}}
-	r.plan.secrets = r.config.Plan.Table != nil && from.origin.invented()
-	r.needsToken = r.needsToken || from.origin == fromJWT
 	if len(lists) == 0 {
 		c.refuse("unknown-plan", field, Span{}, "there are no plans", "write them under plans")
 		return
@@ -86,6 +85,9 @@ func (c *compiler) planned(r *rule, lists map[string][]wording) {
 		quotas[name] = q
 	}
 	c.defaultPlan(r, quotas)
+	if r.plan == nil {
+		return
+	}
 	if r.config.Plan.Table == nil {
 		r.plan.byName = quotas
 		return

@@ -46,7 +46,7 @@ func (c *compiler) name(r *rule, names map[string]int) {
 		c.refuse("no-name", r.field, Span{}, "the rule has no name", "headers, metrics and logs call it by one: write name")
 		r.Name = "unnamed" // so that the rest of it is checked
 	case !ruleName.MatchString(r.Name):
-		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %q: a name is 1 to 32 of a-z 0-9 . _ -, beginning with a letter or digit", r.Name), "")
+		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %q: a name is 1 to 32 of a-z 0-9 . _ -, beginning with a letter or digit", r.Name), meantName(r.Name))
 		r.Name = "unnamed"
 	case slices.Contains(guests[:], r.Name):
 		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %s: limits that callers bring themselves are called that", r.Name), "choose another")
@@ -118,7 +118,12 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 	}
 	spec, err := weir.ParseSpec(r.config.Limit)
 	if err != nil {
+		before := len(c.found)
 		c.refuseLimit(r.field+".limit", err)
+		for i := before; i < len(c.found); i++ {
+			hint := strings.Replace(c.found[i].Hint, "are a list: [", "are a list: limits: [", 1)
+			c.found[i].Hint = c.meantPlan(r.config.Limit, hint)
+		}
 		return
 	}
 	r.fallback = c.quota(r, []wording{{path: r.field + ".limit", spec: spec}}, false)

@@ -67,6 +67,8 @@ func hintFor(kind, name string, names []string) string {
 	elsewhere, known := belongs(name)
 	near := suggest.DidYouMean(name, names...)
 	switch {
+	case curly(name) != "":
+		return curly(name) + " is no quote in YAML: write the name without"
 	case habit(kind, name) != "":
 		return habit(kind, name)
 	case known:

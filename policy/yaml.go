@@ -159,6 +159,9 @@ func (r *reader) hideLikely() {
 // syntax reports what the YAML parser says.
 func (r *reader) syntax(err error) {
 	r.hideLikely()
+	if r.conflicts() {
+		return
+	}
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		r.add("yaml-syntax", 1, 1, 1, err.Error(), "")
@@ -207,6 +210,8 @@ func explainSyntax(e *yaml.LoadError, at string) (message, hint string) {
 		return "lists and mappings are nested too deeply", fmt.Sprintf("a rules file needs less than %d levels", deepestNesting)
 	case has("could not find expected ':'"):
 		return "a field needs a colon and a space behind its name", "write `name: value`"
+	case has("quoted scalar") && strings.ContainsAny(at, typographic):
+		return "a quoted text does not end", "typographic quotes close nothing: write plain ones"
 	case has("quoted scalar"):
 		return "a quoted text does not end", "close the quote"
 	case has("flow sequence") || has("flow mapping"):

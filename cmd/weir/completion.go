@@ -8,7 +8,7 @@ import (
 
 const completionLong = `Print a script that lets a shell complete weir's commands, flags and files.
 
-  bash        source <(weir completion bash)
+  bash        source <(weir completion bash)      # needs the package bash-completion
   zsh         weir completion zsh > "${fpath[1]}/_weir"
   fish        weir completion fish > ~/.config/fish/completions/weir.fish
   powershell  weir completion powershell | Out-String | Invoke-Expression`
@@ -51,6 +51,11 @@ func newCompletionCmd(env *Env) *cobra.Command {
 			return usagef("no completion for %q: use bash, zsh, fish or powershell%s", args[0], didYouMean(args[0], names))
 		},
 	}
+}
+
+// completeWords completes the value of a flag that the command has.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // it fails for an unknown flag alone
 }
 
 // completeFile completes the name of a rules file as the first argument.

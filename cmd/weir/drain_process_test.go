@@ -19,7 +19,9 @@ import (
 // A ledger is what the upstream was asked, and what callers have got whole.
 type ledger struct {
 	mu             sync.Mutex
+	moved          *sync.Cond // under mu: asked has grown, or nobody can ask any more
 	asked, got     map[string]bool
+	closed         bool         // nobody listens any more
 	answers, early atomic.Int64 // early: failures before the listeners closed
 }
 
@@ -27,16 +29,52 @@ func (l *ledger) note(list map[string]bool, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list[id] = true
+	l.moved.Broadcast()
 }
 
-// ServeHTTP takes its time, and answers in pieces.
+func newLedger() *ledger {
+	l := &ledger{asked: map[string]bool{}, got: map[string]bool{}}
+	l.moved = sync.NewCond(&l.mu)
+	return l
+}
+
+// close tells that nobody listens any more.
+func (l *ledger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.moved.Broadcast()
+}
+
+func (l *ledger) hasClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// pause waits until more has been asked, or nothing can be any more.
+func (l *ledger) pause() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for before := len(l.asked); len(l.asked) < before+10 && !l.closed; {
+		l.moved.Wait()
+	}
+}
+
+// slow begins the name of a request that is answered while others come and go, and
+// at the end when the listeners have closed.
+const slow = "slow-"
+
+// ServeHTTP answers in pieces.
 func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.note(l.asked, r.URL.Query().Get("id"))
 	_, _ = io.Copy(io.Discard, r.Body)
 	for range 3 {
 		_, _ = io.WriteString(w, "part ")
 		_ = http.NewResponseController(w).Flush()
-		<-time.After(time.Duration(len(r.URL.Query().Get("id"))%4) * 20 * time.Millisecond) // a slow answer is what is tested
+		if strings.HasPrefix(r.URL.Query().Get("id"), slow) {
+			l.pause()
+		}
 	}
 	_, _ = io.WriteString(w, "end")
 }
@@ -63,31 +101,34 @@ func (l *ledger) post(client *http.Client, url, id string) error {
 // A daemon that is told to end answers all that it has let in, says first that it is not
 // ready, and ends with 0 in time.
 func TestProcessTermUnderLoad(t *testing.T) {
-	l := &ledger{asked: map[string]bool{}, got: map[string]bool{}}
+	l := newLedger()
 	upstream := httptest.NewServer(l)
 	t.Cleanup(upstream.Close)
+	t.Cleanup(l.close)
 	dir := folder(t, map[string]string{"weir.yaml": strings.ReplaceAll(oneRule, "5/h", "1000000/s")})
 	const delay = 500 * time.Millisecond
 	p := serving(t, build(t), dir, []string{"WEIR_UPSTREAM=" + upstream.URL}, "--drain-delay", delay.String(), "weir.yaml")
 
 	url := p.url("proxy")
-	var closed atomic.Bool // nobody listens any more
 	var all sync.WaitGroup
 	for i := range sized(20, 200) {
+		kind := ""
+		if i%2 == 0 {
+			kind = slow
+		}
 		all.Go(func() {
 			client := clientFrom(friend, nil)
 			defer client.CloseIdleConnections()
 			for n := 0; ; n++ {
-				err := l.post(client, url, fmt.Sprintf("%d-%d", i, n))
+				err := l.post(client, url, fmt.Sprintf("%s%d-%d", kind, i, n))
 				switch {
 				case err == nil:
-				case closed.Load() || p.hasEnded():
+				case l.hasClosed() || p.hasEnded():
 					return
+				case !listens(p.host("proxy")):
+					l.close()
 				default:
-					closed.Store(!listens(p.host("proxy")))
-					if !closed.Load() {
-						l.early.Add(1)
-					}
+					l.early.Add(1)
 				}
 			}
 		})
@@ -117,7 +158,7 @@ func TestProcessTermUnderLoad(t *testing.T) {
 	if l.early.Load() > 0 {
 		t.Errorf("%d requests failed while the daemon still listened", l.early.Load())
 	}
-	// The longest answer takes 180 ms; idle connections are looked for twice a second.
+	// The slow answers come when the listeners have closed; idle connections are looked for twice a second.
 	if most := delay + 3*time.Second; took > most {
 		t.Errorf("it ended after %v, want at most %v", took, most)
 	}

@@ -40,7 +40,7 @@ type Env struct {
 	// Signals receives the signals of a list until it is stopped.
 	Signals func(list ...os.Signal) (got <-chan os.Signal, stop func())
 
-	// BuildInfo is debug.ReadBuildInfo.
+	// BuildInfo is what was written into the binary.
 	BuildInfo func() (*debug.BuildInfo, bool)
 }
 

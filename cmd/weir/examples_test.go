@@ -160,3 +160,15 @@ func TestLoadScripts(t *testing.T) {
 		}
 	}
 }
+
+// A script that lacks its tool says which, and how to have it.
+func TestLoadScriptsSayWhatIsMissing(t *testing.T) {
+	for _, tool := range []string{"hey", "wrk"} {
+		cmd := exec.Command("bash", filepath.Join(repository, "examples/load", tool+".sh"))
+		cmd.Env = []string{"PATH=" + t.TempDir()}
+		out, err := cmd.CombinedOutput()
+		if want := "apt-get install " + tool; err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %q, want %q", tool, err, out, want)
+		}
+	}
+}

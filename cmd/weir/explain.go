@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,17 @@ type explainFlags struct {
 	ip, peer, host string
 	headers        []string
 	cost           int64
-	json           bool
+	costed         bool // --cost was written
+	all, json      bool
 }
 
 // stranger is an address of documentation (RFC 5737), for requests of nobody in
 // particular.
 const stranger = "192.0.2.1"
+
+// methods are those that everybody knows. HTTP tells cases apart, and nobody means
+// another by the small letters.
+var methods = [...]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
 const explainLong = `Say which rules a request meets, and why: the caller's address and how it was
 found, each rule's key, plan and limits, and what the caller would be answered.
@@ -40,7 +46,8 @@ Nothing is charged.
   weir explain --server http://127.0.0.1:8080 'POST /api/v1/jobs' --ip 203.0.113.7
 
 With FILE the balances are those of a caller who has used nothing; with --server
-a daemon is asked, and they are what is left now.
+a daemon is asked, and they are what is left now. Its hashes of keys are those of
+its log: so it can be told whether a line there is of this caller.
 
 --ip is the caller's address as it is known for sure. --peer is the connection's,
 from which the caller's is found by the header that trusted proxies send.`
@@ -56,6 +63,7 @@ func newExplainCmd(env *Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := env.interruptible(cmd.Context())
 			defer stop()
+			flags.costed = cmd.Flags().Changed("cost")
 			return explain(ctx, env, args, flags)
 		},
 	}
@@ -64,9 +72,10 @@ func newExplainCmd(env *Env) *cobra.Command {
 	f.StringVar(&flags.peer, "peer", "", "the connection's address, ADDRESS or ADDRESS:PORT")
 	f.StringArrayVarP(&flags.headers, "header", "H", nil, "a header field, 'Name: value'; may be repeated")
 	f.StringVar(&flags.host, "host", "", "the Host of the request")
-	f.Int64Var(&flags.cost, "cost", 0, "the cost, instead of what rules say")
+	f.Int64Var(&flags.cost, "cost", 0, "the cost, 1 or more, instead of what rules say")
 	f.StringVar(&flags.server, "server", "", "URL of a daemon's http listener, or unix:PATH: explain with live balances")
 	f.StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
+	f.BoolVar(&flags.all, "all", false, "say of each rule that does not apply why it does not")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	return cmd
 }
@@ -74,6 +83,9 @@ func newExplainCmd(env *Env) *cobra.Command {
 func explain(ctx context.Context, env *Env, args []string, flags explainFlags) error {
 	if len(args) == 0 {
 		return usagef("a request is missing, such as 'POST /api/v1/jobs'")
+	}
+	if len(args) == 2 && isRequest(args[0]) && !isRequest(args[1]) {
+		args = []string{args[1], args[0]} // in the other order it is as clear
 	}
 	file, line := args[:len(args)-1], args[len(args)-1]
 	request, err := flags.request(env, line)
@@ -95,7 +107,14 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 	if flags.json {
 		return printJSON(env.Stdout, found)
 	}
-	return printExplanation(env.Stdout, found)
+	return printExplanation(env.Stdout, found, flags.all)
+}
+
+// isRequest reports whether an argument can be nothing but a request.
+func isRequest(text string) bool {
+	method, target, ok := strings.Cut(strings.TrimSpace(text), " ")
+	target = strings.TrimSpace(target)
+	return ok && !strings.ContainsAny(method, "/.") && (strings.HasPrefix(target, "/") || strings.Contains(target, "://"))
 }
 
 // explainFile explains by a file, on a store in which nobody has used anything.
@@ -147,11 +166,14 @@ func (f *explainFlags) request(env *Env, line string) (*weir.Request, error) {
 	if !ok || target == "" || strings.ContainsAny(target, " \t") {
 		return nil, usagef("request %q: write the method and the path, such as 'POST /api/v1/jobs'", line)
 	}
+	if upper := strings.ToUpper(method); upper != method && slices.Contains(methods[:], upper) {
+		return nil, usagef("request %q: methods are written in capitals; did you mean %s?", line, upper)
+	}
 	r := &weir.Request{Method: method, Host: f.host, Header: map[string][]string{}, Cost: f.cost}
 	if err := split(r, target); err != nil {
 		return nil, err
 	}
-	if f.cost < 0 {
+	if f.cost < 0 || f.costed && f.cost == 0 {
 		return nil, usagef("--cost %d: it is 1 or more, or left to the rules", f.cost)
 	}
 	for _, h := range f.headers {

@@ -14,7 +14,8 @@ import (
 )
 
 // printExplanation tells people what was found, from the request to the answer.
-func printExplanation(w io.Writer, e *decide.ExplainAnswer) error {
+// Of rules that do not apply it has the names, and with all the reasons.
+func printExplanation(w io.Writer, e *decide.ExplainAnswer, all bool) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s\n", e.Method, e.Host, e.Path)
 	if e.Ambiguous != "" {
@@ -22,20 +23,22 @@ func printExplanation(w io.Writer, e *decide.ExplainAnswer) error {
 	}
 	line(&b, "address", address(e))
 	if e.Token != "" {
-		line(&b, "token", e.Token)
+		line(&b, "token", token(e.Token))
 	}
-	if e.Enforce != policy.On && e.Enforce != "" {
-		line(&b, "enforce", string(e.Enforce))
+	switch e.Enforce {
+	case policy.On: // as everybody expects
+	case policy.Shadow:
+		line(&b, "enforce", "shadow: everything is decided and counted, nobody is refused")
+	case policy.Off:
+		line(&b, "enforce", "off: nothing is decided")
 	}
 	if e.Exempt != nil {
 		line(&b, "exempt", fmt.Sprintf("by exempt[%d]", *e.Exempt))
 	}
-	for i := range e.Rules {
-		printRule(&b, &e.Rules[i])
-	}
+	printRules(&b, e.Rules, all)
 	fmt.Fprintf(&b, "\n%s\n", verdict(e))
 	if e.Error != "" {
-		line(&b, "error", e.Error)
+		line(&b, "error", strings.TrimPrefix(e.Error, "weir: "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		fmt.Fprintf(&b, "  %s: %s\n", name, e.Headers[name])
@@ -69,10 +72,74 @@ func address(e *decide.ExplainAnswer) string {
 	return text
 }
 
+// tokens says in words how a token was found, where the word alone does not.
+var tokens = [...]struct{ found, text string }{
+	{notAsked, "not verified: what was decided did not depend on it"},
+	{"missing", "none was sent"},
+	{"too-long", "refused: it is longer than is read"},
+	{"malformed", "refused: it is no JSON Web Token in compact form"},
+	{"algorithm", "refused: its algorithm is none of jwt.algorithms, or not its key's"},
+	{"unknown-key", "refused: the key that it names is none of jwt.keys"},
+	{"signature", "refused: none of jwt.keys has signed it"},
+	{"claims", "refused: a registered claim, such as exp, has a value that it cannot have"},
+	{"issuer", "refused: its issuer is not jwt.issuer"},
+	{"audience", "refused: it is for none of jwt.audience"},
+	{"expired", "refused: it has expired"},
+	{"not-yet-valid", "refused: it is not valid yet"},
+}
+
+// token says how the caller's token was found.
+func token(found string) string {
+	for _, t := range tokens {
+		if t.found == found {
+			return t.text
+		}
+	}
+	return found
+}
+
+// notAsked is the verdict on what was not needed to decide.
+const notAsked = "not asked"
+
+// printRules tells of the rules: those that have a part in the decision one by
+// one, the others by name.
+func printRules(w io.Writer, rules []policy.RuleExplanation, all bool) {
+	var misfits, unasked []string
+	for i := range rules {
+		switch r := &rules[i]; {
+		case all || r.Matched:
+			printRule(w, r)
+		case r.Verdict == notAsked:
+			unasked = append(unasked, r.Rule)
+		default:
+			misfits = append(misfits, r.Rule)
+		}
+	}
+	if len(misfits)+len(unasked) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	printNames(w, "not asked", unasked)
+	printNames(w, "do not apply", misfits)
+}
+
+// mostNames is how many names a line has: a file may have thousands of rules.
+const mostNames = 12
+
+func printNames(w io.Writer, what string, names []string) {
+	more := ""
+	if len(names) > mostNames {
+		names, more = names[:mostNames], fmt.Sprintf(" and %d more", len(names)-mostNames)
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(w, "%s: %s%s (--all says why)\n", what, strings.Join(names, ", "), more)
+	}
+}
+
 func printRule(w io.Writer, r *policy.RuleExplanation) {
 	matched := "applies"
 	switch {
-	case r.Verdict == "not asked" && len(r.Key) == 0:
+	case r.Verdict == notAsked && len(r.Key) == 0:
 		matched = "was not asked"
 	case !r.Matched:
 		matched = "does not apply"
@@ -139,7 +206,25 @@ func verdict(e *decide.ExplainAnswer) string {
 		by = " by " + e.Binding
 	}
 	if e.Allowed {
-		return "allowed" + by + parenthesis(e.Reason)
+		return "allowed" + by + inShadow(e)
 	}
 	return fmt.Sprintf("refused%s%s: %d %s", by, parenthesis(e.Reason), e.Status, http.StatusText(e.Status))
+}
+
+// inShadow is why a request is let through, with the rules that would have refused
+// it but for their shadow.
+func inShadow(e *decide.ExplainAnswer) string {
+	var names []string
+	for i := range e.Rules {
+		if r := &e.Rules[i]; r.Shadow && (r.Verdict == "refused" || r.Verdict == "denied") {
+			names = append(names, r.Rule)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return parenthesis(e.Reason)
+	case e.Reason == "unlimited": // no other rule has a limit for it
+		return fmt.Sprintf(" (shadow): %s would refuse", strings.Join(names, ", "))
+	}
+	return fmt.Sprintf(" (%s): but for its shadow, %s would refuse", e.Reason, strings.Join(names, ", "))
 }

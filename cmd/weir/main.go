@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"time"
 )
 
@@ -26,7 +25,7 @@ func processEnv() *Env {
 		Every:      every,
 		IsTerminal: isTerminal,
 		Signals:    signals,
-		BuildInfo:  debug.ReadBuildInfo,
+		BuildInfo:  buildInfo,
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 )
 
 const oneRule = `version: 1
@@ -97,6 +99,7 @@ func TestProcessQuickstart(t *testing.T) {
 	cmd.Dir, cmd.Stderr = "../..", &stderr
 	cmd.Env = append(os.Environ(), "WEIR_LISTEN_PROXY=:0", "WEIR_LISTEN_OPS=127.0.0.1:0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // go run and what it runs, as a terminal has them
+	doctest.EndWithTest(cmd, syscall.SIGKILL)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +129,15 @@ func TestProcessQuickstart(t *testing.T) {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("not said: %s\n%s", want, &stderr)
 		}
+	}
+}
+
+// A line that is longer than most does not end the reading of a log.
+func TestProcessLongLine(t *testing.T) {
+	p := &process{cmd: &exec.Cmd{}, ended: make(chan struct{})}
+	p.read(strings.NewReader(strings.Repeat("x", 1<<20) + "\nthe next\n"))
+	if !strings.HasSuffix(p.text(), "\nthe next\n") {
+		t.Errorf("the log ends after %d bytes", len(p.text()))
 	}
 }
 

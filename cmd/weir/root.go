@@ -48,6 +48,7 @@ Where FILE is absent it is the first of $WEIR_CONFIG, ./weir.yaml,
 $XDG_CONFIG_HOME/weir/weir.yaml and /etc/weir/weir.yaml; - is standard input.`
 
 func newRootCmd(env *Env) *cobra.Command {
+	asked := false // for the version
 	root := &cobra.Command{
 		Use:           "weir",
 		Short:         "Limit how fast and how often requests may come",
@@ -56,10 +57,14 @@ func newRootCmd(env *Env) *cobra.Command {
 		SilenceErrors: true,
 		Args:          known,
 		RunE: func(*cobra.Command, []string) error {
+			if asked {
+				return printVersion(env, false)
+			}
 			return usagef("a command is missing: serve, check, explain, take, version, completion or help")
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.Flags().BoolVarP(&asked, "version", "v", false, "say which version this is")
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

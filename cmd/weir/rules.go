@@ -92,7 +92,7 @@ func (e *Env) readStdin() ([]byte, error) {
 func unpack(name string, packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: it is no gzip", name)
 	}
 	b, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
 	if err != nil {

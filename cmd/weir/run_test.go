@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -93,6 +95,28 @@ func TestVersion(t *testing.T) {
 `)
 }
 
+// TestProcessLinkedVersion builds as a container does, which sees no repository.
+func TestProcessLinkedVersion(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "weir")
+	const flags = "-X main.linkedVersion=v1.2.3 -X main.linkedRevision=0123456789abcdef"
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(program, "--version").Output()
+	if want := "weir v1.2.3 (0123456789ab) go"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%q, %v, want %q", out, err, want)
+	}
+	docker, err := os.ReadFile("../../deploy/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"-X main.linkedVersion=", "-X main.linkedRevision="} {
+		if !strings.Contains(string(docker), name) {
+			t.Errorf("deploy/Dockerfile does not link %s", name)
+		}
+	}
+}
+
 func TestColor(t *testing.T) {
 	s := newSession()
 	s.files["bad.yaml"] = "version: 1\nruels: []\n"
@@ -144,6 +168,8 @@ func TestBounded(t *testing.T) {
 	f("no rules file is that large", exitInvalid, "check", "plain.yaml")
 	f("no rules file is that large", exitInvalid, "check", "packed.yaml.gz")
 	f("EOF", exitInvalid, "check", "torn.yaml.gz")
+	s.files["plain.yaml.gz"] = "version: 1\n"
+	f("plain.yaml.gz: it is no gzip", exitInvalid, "check", "plain.yaml.gz")
 	s.Stdin = strings.NewReader(huge)
 	f("no rules file is that large", exitFailure, "check", "-")
 	s.Stdin = &packed
@@ -181,6 +207,7 @@ func TestWriteErrors(t *testing.T) {
 	for _, line := range [][]string{
 		{"version"},
 		{"version", "--json"},
+		{"--version"},
 		{"check", "weir.yaml"},
 		{"check", "-v", "weir.yaml"},
 		{"check", "--json", "weir.yaml"},

@@ -52,6 +52,8 @@ func newServeCmd(env *Env) *cobra.Command {
 	f.BoolVar(&flags.watch, "watch", true, "load again when files change")
 	f.DurationVar(&flags.drainDelay, "drain-delay", 0, "how long to go on answering after readiness went, such as 5s on Kubernetes")
 	f.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long requests in flight may take to end")
+	completeWords(cmd, "log-format", "text", "json")
+	completeWords(cmd, "log-level", "debug", "info", "warn", "error")
 	return cmd
 }
 

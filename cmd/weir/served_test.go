@@ -13,8 +13,11 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 )
 
 // patience is how long a test waits for what has to come: far longer than it
@@ -55,6 +58,7 @@ func start(program, dir string, env []string, args ...string) (*process, error) 
 		urls:  map[string]string{},
 	}
 	p.cmd.Dir, p.cmd.Env = dir, env
+	doctest.EndWithTest(p.cmd, syscall.SIGKILL)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -66,10 +70,14 @@ func start(program, dir string, env []string, args ...string) (*process, error) 
 	return p, nil
 }
 
+// longestLine is more than a line of the log has, even one with a stack.
+const longestLine = 16 << 20
+
 // read takes the log in until the process has ended.
 func (p *process) read(stderr io.Reader) {
 	defer close(p.ended)
 	lines := bufio.NewScanner(stderr)
+	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
 		p.line(lines.Text())
 	}

@@ -26,20 +26,41 @@ func newVersionCmd(env *Env) *cobra.Command {
 		Short:             "Say which version this is",
 		Args:              atMost(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			v := version(env)
-			if asJSON {
-				return printJSON(env.Stdout, v)
-			}
-			_, err := fmt.Fprintln(env.Stdout, v)
-			return err
-		},
+		RunE:              func(*cobra.Command, []string) error { return printVersion(env, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// version is what the toolchain wrote into the binary.
+func printVersion(env *Env, asJSON bool) error {
+	v := version(env)
+	if asJSON {
+		return printJSON(env.Stdout, v)
+	}
+	_, err := fmt.Fprintln(env.Stdout, v)
+	return err
+}
+
+// What the linker may write for a build that sees no repository, as in a container:
+// -ldflags '-X main.linkedVersion=v1.2.3 -X main.linkedRevision=0123456789ab…'.
+var linkedVersion, linkedRevision string
+
+// buildInfo is what the toolchain and the linker wrote into this binary.
+func buildInfo() (*debug.BuildInfo, bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	if linkedVersion != "" {
+		info.Main.Version = linkedVersion
+	}
+	if linkedRevision != "" {
+		info.Settings = append(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: linkedRevision})
+	}
+	return info, ok || linkedVersion != "" || linkedRevision != ""
+}
+
+// version is what was written into the binary.
 func version(env *Env) versionJSON {
 	v := versionJSON{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := env.BuildInfo()

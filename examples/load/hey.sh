@@ -7,7 +7,12 @@
 #   RATE=25      requests a second of each
 set -euo pipefail
 
-url=${1:-http://localhost:8000/items}
+if ! command -v hey >/dev/null; then
+	echo "hey.sh: there is no hey here; on Debian and Ubuntu: apt-get install hey" >&2
+	exit 2
+fi
+
+url=${1:-http://127.0.0.1:8000/items}
 time=${TIME:-10s} clients=${CLIENTS:-4} rate=${RATE:-25}
 
 echo "$clients clients, $rate a second each, for $time: $url"

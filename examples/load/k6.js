@@ -1,6 +1,6 @@
 // k6 run k6.js: a constant rate of requests, whatever the answers take.
 //
-//   k6 run -e URL=http://localhost:8000/items -e RATE=100 -e TIME=10s k6.js
+//   k6 run -e URL=http://127.0.0.1:8000/items -e RATE=100 -e TIME=10s k6.js
 //
 // The thresholds fail the run (exit code 99) when an answer is neither 200 nor
 // 429, when a refusal names no wait, or when refusals are slow.
@@ -8,7 +8,7 @@ import http from "k6/http";
 import { check } from "k6";
 import { Counter, Trend } from "k6/metrics";
 
-const url = __ENV.URL || "http://localhost:8000/items";
+const url = __ENV.URL || "http://127.0.0.1:8000/items";
 
 const passed = new Counter("passed");
 const refused = new Counter("refused");

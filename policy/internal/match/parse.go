@@ -10,9 +10,9 @@ import (
 // blanks may stand between the method and the rest.
 const blanks = " \t"
 
-// methods are those of RFC 9110 and PATCH: words that are more likely a method
+// Methods are those of RFC 9110 and PATCH: words that are more likely a method
 // than a host or a path. Any other method can be written, too.
-var methods = [...]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"}
+var Methods = [...]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"}
 
 // ParsePattern reads a pattern, [METHOD ][HOST]/[PATH], as net/http's ServeMux
 // has them:
@@ -82,6 +82,10 @@ func (r *reader) read() {
 		r.fail(0, 0, "is empty", "write / for every request")
 		return
 	}
+	if list := listed(r.text); list != nil {
+		r.fail(0, len(r.text), "is more than one pattern", "several patterns are a list: ["+strings.Join(list, ", ")+"]")
+		return
+	}
 	at := r.readMethod()
 	length := strings.IndexByte(r.text[at:], '/')
 	if length < 0 {
@@ -95,6 +99,24 @@ func (r *reader) read() {
 	}
 	r.readHost(at, path)
 	r.readPath(path)
+}
+
+// listed are the patterns of a text that has several with commas between; nil of
+// one that has not. A comma in a path is one, unless there is a space before the
+// next slash, which no path has.
+func listed(text string) []string {
+	list := strings.Split(text, ",")
+	for i := range list {
+		before, _, slash := strings.Cut(list[i], "/")
+		if !slash || i > 0 && !strings.ContainsAny(before, blanks) {
+			return nil
+		}
+		list[i] = strings.Trim(list[i], blanks)
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return list
 }
 
 // readMethod reads the method, if there is one, and returns where the rest
@@ -144,7 +166,7 @@ func (r *reader) failPath(rest string) {
 	switch {
 	case rest == "":
 		remedy = "write " + method + "/ for every path"
-	case slices.Contains(methods[:], rest):
+	case slices.Contains(Methods[:], rest):
 		remedy = "write " + rest + " / for every path"
 	case strings.ContainsAny(rest, ".:"):
 		remedy = "write " + method + rest + "/ for every path of a host"
@@ -159,7 +181,7 @@ func (r *reader) readHost(start, end int) {
 	r.pattern.host = strings.ToLower(name)
 	switch {
 	case host == "":
-	case slices.Contains(methods[:], host):
+	case slices.Contains(Methods[:], host):
 		r.fail(start, end, "is a method without a space behind it", "write "+host+" "+r.text[end:])
 	case strings.ContainsAny(host, "{}*"):
 		r.fail(start, end, "is no host: it holds a wildcard", "give each host a pattern of its own; for every host leave it out")

@@ -46,7 +46,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}}}
+	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}, bound: map[string]bound{}}}
 	d.surfaces.ready = &d.ready
 	if c.Headroom {
 		d.headroom = make([]byte, headroom)
@@ -70,7 +70,6 @@ func (d *daemon) build() error {
 		Apply:  d.apply,
 		Report: d.reloaded,
 		Log:    d.config.Log,
-		Now:    d.config.Now,
 	})
 	p, found := d.watcher.Load()
 	if p == nil {
@@ -141,26 +140,29 @@ func guests(p *policy.Policy) []string {
 	return []string{decide.Namespace}
 }
 
-// apply puts a policy in place: what can fail comes first.
-func (d *daemon) apply(p *policy.Policy) error {
+// apply puts a policy in place: what can fail comes first, and what counts its
+// decisions before what makes them. It names the fields that the policy has no
+// more and that hold until a restart.
+func (d *daemon) apply(p *policy.Policy) (kept []string, err error) {
 	made, err := d.surfaces.prepare(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.engine.Swap(p); err != nil {
-		return err
+		return nil, err
 	}
+	d.metrics.Loaded(p)
 	d.surfaces.use(made)
 	for _, e := range d.endpoints {
 		e.listener.SetExempt(p.Config().ClientIP.TrustedProxies)
 	}
-	return nil
+	return made.kept, nil
 }
 
 // reloaded tells how an attempt to load the rules ended.
 func (d *daemon) reloaded(r reload.Result) {
 	if r.OK {
-		d.metrics.Loaded(r.Policy)
+		d.metrics.LoadSucceeded()
 		d.ready.Loaded()
 		return
 	}
@@ -191,13 +193,19 @@ func (d *daemon) watch(ctx context.Context) error {
 	}
 }
 
+// look is what a tick is for.
 func (d *daemon) look(ctx context.Context) {
+	d.tend(ctx)
+	if d.config.Watch {
+		d.watcher.Check(ctx)
+	}
+}
+
+// tend is what a tick is for while requests are answered, draining or not.
+func (d *daemon) tend(ctx context.Context) {
 	d.refused.Flush(ctx)
 	if d.turned != nil {
 		d.turned.Check(ctx)
-	}
-	if d.config.Watch {
-		d.watcher.Check(ctx)
 	}
 }
 

@@ -16,6 +16,7 @@ func (d *daemon) drain() error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var heeding sync.WaitGroup
 	heeding.Go(func() { d.heed(ctx, cancel) })
+	defer d.refused.Flush(context.WithoutCancel(ctx)) // what the last requests have left out
 	defer heeding.Wait()
 	defer cancel(nil)
 
@@ -40,12 +41,17 @@ func (d *daemon) drain() error {
 	return err
 }
 
-// heed ends the draining at a second signal.
+// heed ends the draining at a second signal. Until then it tends what is still
+// answered; the rules stay as they are.
 func (d *daemon) heed(ctx context.Context, cancel context.CancelCauseFunc) {
+	ticks, stop := d.config.Every(look)
+	defer stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-ticks:
+			d.tend(ctx)
 		case s := <-d.config.Signals:
 			if s != syscall.SIGHUP {
 				cancel(ErrCut)

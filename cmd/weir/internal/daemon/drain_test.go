@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -45,7 +46,7 @@ func TestInFlight(t *testing.T) {
 	u := newUpstream(t)
 	r := newRig(t, open+u.URL+"\n")
 	r.begin(r.config())
-	got := u.inFlight(r.log.url("proxy"))
+	got := u.inFlight(t, r.log.url("proxy"))
 	r.term()
 	if !within(func() bool { return !listens(r.log.url("proxy")) }) {
 		t.Error("new connections are let in")
@@ -72,7 +73,7 @@ func TestDrainTimeout(t *testing.T) {
 	c := r.config()
 	c.DrainTimeout = 50 * time.Millisecond
 	r.begin(c)
-	got := u.inFlight(r.log.url("proxy"))
+	got := u.inFlight(t, r.log.url("proxy"))
 	r.term()
 	if err := r.ends(); err == nil || !strings.Contains(err.Error(), "cut off") || errors.Is(err, daemon.ErrCut) {
 		t.Errorf("%v", err)
@@ -87,7 +88,7 @@ func TestSecondSignal(t *testing.T) {
 		u := newUpstream(t)
 		r := newRig(t, open+u.URL+"\n")
 		r.begin(r.config())
-		got := u.inFlight(r.log.url("proxy"))
+		got := u.inFlight(t, r.log.url("proxy"))
 		r.signal(s)
 		r.signal(s)
 		if err := r.ends(); !errors.Is(err, daemon.ErrCut) {
@@ -132,4 +133,40 @@ func listens(url string) bool {
 	}
 	c.Close()
 	return true
+}
+
+// TestDrainingIsTended turns the switch during the drain's delay, and has refusals
+// left out that nobody would tell of but the end.
+func TestDrainingIsTended(t *testing.T) {
+	r := newRig(t, open+"demo\nrules: [{name: closed, match: GET /closed, limit: deny}]\n")
+	c := r.config()
+	c.DrainDelay, c.SwitchFile = time.Hour, filepath.Join(r.dir, "switch")
+	now := time.Now()
+	c.Now = func() time.Time { return now } // one second that does not end
+	r.begin(c)
+	r.term()
+	closed := r.log.url("proxy") + "/closed"
+	for range 12 {
+		r.want(403, "", closed)
+	}
+	r.tick(1)
+	if n := strings.Count(r.log.String(), `"msg":"refusals left out","rule":"closed","left_out":2`); n != 1 {
+		t.Errorf("told %d times of what a tick should tell:\n%s", n, &r.log)
+	}
+	for range 3 {
+		r.want(403, "", closed)
+	}
+	r.write("switch", "off")
+	r.tick(1)
+	r.want(200, "", closed)
+	r.write("switch", "on")
+	r.tick(1)
+	r.want(403, "", closed)
+	r.term()
+	if err := r.ends(); !errors.Is(err, daemon.ErrCut) {
+		t.Error(err)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(r.log.String()), `"msg":"refusals left out","rule":"closed","left_out":1}`) {
+		t.Errorf("the last refusal is lost:\n%s", &r.log)
+	}
 }

@@ -75,6 +75,7 @@ func (d *daemon) open(ctx context.Context, f face, c listen.Config) error {
 	}
 	d.metrics.Listener(f.name, l.Counts)
 	d.surfaces.handlers[f.name] = f.handler
+	d.surfaces.bound[f.name] = boundTo(f.config, l.Addr())
 	d.endpoints = append(d.endpoints, &endpoint{
 		name: f.name, config: *f.config, listener: l, server: l.Server(d.surfaces.handler(f.name)), done: make(chan struct{}),
 	})

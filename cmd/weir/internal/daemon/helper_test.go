@@ -203,7 +203,11 @@ type upstream struct {
 func newUpstream(t *testing.T) *upstream {
 	u := &upstream{arrived: make(chan struct{}), release: make(chan struct{})}
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		u.arrived <- struct{}{}
+		select {
+		case u.arrived <- struct{}{}:
+		case <-r.Context().Done():
+			return
+		}
 		select {
 		case <-u.release:
 			fmt.Fprint(w, "served")
@@ -222,12 +226,19 @@ type answer struct {
 }
 
 // inFlight sends a request and returns when the upstream has it.
-func (u *upstream) inFlight(url string) <-chan answer {
+func (u *upstream) inFlight(t *testing.T, url string) <-chan answer {
+	t.Helper()
 	got := make(chan answer, 1)
 	go func() {
 		status, body, err := get(url)
 		got <- answer{status, body, err}
 	}()
-	<-u.arrived
+	select {
+	case <-u.arrived:
+	case a := <-got:
+		t.Fatalf("answered before the upstream has it: %+v", a)
+	case <-time.After(patience):
+		t.Fatal("the upstream is not asked")
+	}
 	return got
 }

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -148,4 +150,51 @@ func TestSwitchFile(t *testing.T) {
 	r.write("weir.yaml", open+"demo\n")
 	r.tick(3)
 	r.want(403, "", r.log.url("proxy"))
+}
+
+// TestTheUpstreamThatHoldsStays reloads twice: what a file without a proxy keeps is
+// the upstream of the file before it, not the first one.
+func TestTheUpstreamThatHoldsStays(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("another upstream")) }))
+	defer other.Close()
+	r := newRig(t, open+"demo\n")
+	r.begin(r.config())
+	for _, rules := range []string{open + other.URL + "\n", "version: 1\nlisten: {ops: '127.0.0.1:0'}\n", "version: 1\nlisten: {ops: ':0'}\n"} {
+		r.write("weir.yaml", rules)
+		r.tick(2)
+		r.want(200, "another upstream", r.log.url("proxy"))
+	}
+}
+
+// hook is called before a record is logged.
+type hook struct {
+	slog.Handler
+	before func(message string)
+}
+
+func (h hook) Handle(ctx context.Context, r slog.Record) error {
+	h.before(r.Message)
+	return h.Handler.Handle(ctx, r)
+}
+
+// TestNewRulesCountAtOnce asks when a policy has just been put in place, and before
+// the reload has come to its end.
+func TestNewRulesCountAtOnce(t *testing.T) {
+	r := newRig(t, open+"demo\n")
+	c := r.config()
+	c.Log = slog.New(hook{c.Log.Handler(), func(message string) {
+		if message == "the rules were reloaded" {
+			r.want(200, "weir demo", r.log.url("proxy"))
+		}
+	}})
+	r.begin(c)
+	for _, c := range [...]struct{ rules, success string }{{"nonsense", "0"}, {open + "demo\n", "1"}, {"nonsense", "0"}} {
+		r.write("weir.yaml", c.rules)
+		r.tick(2)
+		r.want(200, "\nweir_config_last_reload_successful "+c.success+"\n", r.log.url("ops")+"/metrics")
+	}
+	r.write("weir.yaml", open+"demo\nrules: [{name: fresh, limit: 5/s}]\n")
+	r.tick(2)
+	r.want(200, `weir_decisions_total{limit="fresh",mode="exact",outcome="allowed",rule="fresh",shadow="false"} 1`, r.log.url("ops")+"/metrics")
+	r.want(200, "\nweir_config_last_reload_successful 1\n", r.log.url("ops")+"/metrics")
 }

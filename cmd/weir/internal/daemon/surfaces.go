@@ -1,16 +1,13 @@
 package daemon
 
 import (
-	"crypto/tls"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"sync/atomic"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
-	"github.com/weirhq/weir/cmd/weir/internal/listen"
 	"github.com/weirhq/weir/cmd/weir/internal/ops"
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 	"github.com/weirhq/weir/header"
@@ -26,8 +23,9 @@ const (
 
 // surfaces are what a reload changes beside the engine.
 type surfaces struct {
-	upstream string                  // what the proxy was started with; "" without one
+	proxied  bool                    // there is a proxy
 	handlers map[string]http.Handler // by listener; they do not change once it is served
+	bound    map[string]bound        // by listener; empty while the first policy is prepared
 	ready    *ops.Readiness
 	view     func(*policy.Policy) *policy.View // the engine's
 	timed    func(weir.Decider) weir.Decider   // the metrics'
@@ -36,57 +34,11 @@ type surfaces struct {
 
 // settings are what a policy makes of the surfaces. They do not change.
 type settings struct {
-	rules decide.Rules
-	proxy *proxy.Settings // nil without a proxy
-	doors map[string]door // of listeners, by name
-}
-
-// door is what a listener demands of its clients, as far as a reload changes it.
-type door struct {
-	handler http.Handler // behind the token, where there is one
-	tls     *tls.Config  // nil without TLS
-}
-
-// doors are those of a policy. A listener that it has no more keeps what it had
-// until a restart, and so does one that loses its certificate.
-func (s *surfaces) doors(p *policy.Policy) map[string]door {
-	l := p.Config().Listeners()
-	all := map[string]door{}
-	if old := s.now.Load(); old != nil {
-		maps.Copy(all, old.doors)
-	}
-	for name, of := range map[string]*policy.Listener{proxyName: l.Proxy, httpName: l.HTTP, opsName: l.Ops} {
-		if of == nil {
-			continue
-		}
-		made := door{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) }), tls: all[name].tls}
-		if token := p.Token(of); token != "" {
-			made.handler = listen.RequireToken(token, made.handler)
-			if name == opsName {
-				made.handler = ops.Probes(s.ready, made.handler)
-			}
-		}
-		if c := p.TLS(of); c != nil {
-			made.tls = c.Clone()
-			made.tls.NextProtos = []string{"h2", "http/1.1"} // a server adds them to its own configuration alone
-		}
-		all[name] = made
-	}
-	return all
-}
-
-// tls is for a listener: each handshake gets the certificate of the policy that
-// holds then.
-func (s *surfaces) tls(name string) *tls.Config {
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now.Load().doors[name].tls, nil },
-	}
-}
-
-// handler answers at a listener, with what the policy that holds then demands.
-func (s *surfaces) handler(name string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().doors[name].handler.ServeHTTP(w, r) })
+	rules    decide.Rules
+	proxy    *proxy.Settings // nil without a proxy
+	upstream string          // what the proxy passes on to; "" without one
+	doors    map[string]door // of listeners, by name
+	kept     []string        // fields that the file has no more and that hold until a restart
 }
 
 // prepare makes settings of a policy, and changes nothing.
@@ -97,20 +49,21 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 		return nil, fmt.Errorf("headers: %w", err)
 	}
 	view := s.view(p)
-	made := &settings{rules: decide.Rules{Decider: s.timed(view), Explain: view.Explain, Header: w}, doors: s.doors(p)}
-	if s.upstream == "" {
+	made := &settings{rules: decide.Rules{Decider: s.timed(view), Explain: view.Explain, Header: w}}
+	made.doors, made.kept = s.doors(p)
+	if !s.proxied {
 		return made, nil
 	}
-	upstream := c.Upstream
-	if upstream == "" { // the listener stays until a restart, and so does what is behind it
-		upstream = s.upstream
+	made.upstream = c.Upstream
+	if old := s.now.Load(); made.upstream == "" && old != nil { // the listener stays until a restart, and so does what is behind it
+		made.upstream = old.upstream
 	}
 	o := proxy.Options{Decider: made.rules.Decider, Header: w, Trusts: p.Resolver().TrustsPeer, Strip: c.ClientIP.TrustedHeaders}
 	if c.ClientIP.Header != "" {
 		o.Strip = append([]string{c.ClientIP.Header}, o.Strip...)
 	}
-	if o.Demo = upstream == demo; !o.Demo {
-		if o.Upstream, err = url.Parse(upstream); err != nil {
+	if o.Demo = made.upstream == demo; !o.Demo {
+		if o.Upstream, err = url.Parse(made.upstream); err != nil {
 			return nil, fmt.Errorf("upstream: %w", err)
 		}
 	}
@@ -129,9 +82,7 @@ func (s *surfaces) use(made *settings) { s.now.Store(made) }
 // buildSurfaces makes what the first policy needs.
 func (d *daemon) buildSurfaces(p *policy.Policy) error {
 	listeners := p.Config().Listeners()
-	if listeners.Proxy != nil {
-		d.surfaces.upstream = p.Config().Upstream
-	}
+	d.surfaces.proxied = listeners.Proxy != nil
 	made, err := d.surfaces.prepare(p)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -17,6 +18,8 @@ type checkAnswer struct {
 	Allowed      bool              `json:"allowed"`
 	Status       int               `json:"status"`
 	Binding      string            `json:"binding,omitempty"` // the limit that decided, or the rule where none did
+	Reason       string            `json:"reason,omitempty"`  // of a refusal that no limit made: the word of its cause
+	Detail       string            `json:"detail,omitempty"`  // of the same: what the proxy would tell people
 	RetryAfterMS *int64            `json:"retry_after_ms,omitempty"`
 	Never        bool              `json:"never,omitempty"`
 	DecidedAt    int64             `json:"decided_at,omitempty"`
@@ -56,7 +59,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *pr
 	o := &weir.Outcome{}
 	rules := h.config.Rules()
 	rules.Decider.Decide(r.Context(), asked, o)
-	status, fields := rules.told(asked, o)
+	status, fields, detail := rules.told(asked, o)
 	a := checkAnswer{
 		Allowed:   o.Allowed,
 		Status:    status,
@@ -68,6 +71,9 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *pr
 	}
 	if l := o.Limit(); l != nil {
 		a.Binding = l.Name()
+	}
+	if withoutLimit(o) {
+		a.Reason, a.Detail = o.Cause.String(), detail
 	}
 	a.RetryAfterMS = unless(a.Never, wait(o, fields))
 	answer(w, r, a)
@@ -87,6 +93,9 @@ func (h *Handler) explain(w http.ResponseWriter, r *http.Request, body []byte) *
 	answer(w, r, a)
 	return nil
 }
+
+// withoutLimit reports a refusal that no limit made.
+func withoutLimit(o *weir.Outcome) bool { return !o.Allowed && o.Cause != weir.ByLimits }
 
 // hopeless reports that the same request would be refused for ever.
 func hopeless(o *weir.Outcome) bool {
@@ -135,36 +144,50 @@ func (l Rules) Explained(ctx context.Context, asked *weir.Request) *ExplainAnswe
 	}
 	a := &ExplainAnswer{Explanation: *e, Status: http.StatusOK, Headers: map[string]string{}}
 	if e.Outcome != nil {
-		a.Status, a.Headers = l.told(asked, e.Outcome)
+		a.Status, a.Headers, _ = l.told(asked, e.Outcome)
 	}
 	return a
 }
 
 // told is the status and the fields with which a proxy would answer: all but those
-// that go with a body, which is not told.
-func (l Rules) told(asked *weir.Request, o *weir.Outcome) (int, map[string]string) {
+// that go with a body. Of that there is the detail, where no limit refused.
+func (l Rules) told(asked *weir.Request, o *weir.Outcome) (status int, fields map[string]string, detail string) {
 	w := recorder{header: http.Header{}}
 	if o.Allowed {
 		l.Header.Write(w.header, o)
 	} else {
-		l.Header.Refuse(&w, &http.Request{Method: asked.Method, URL: &url.URL{Path: asked.Path}, Header: http.Header{}}, o)
+		l.Header.Refuse(&w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: asked.Path}, Header: http.Header{}}, o)
 	}
 	for _, name := range [...]string{"Content-Length", "Content-Type", "X-Content-Type-Options", "Vary"} {
 		w.header.Del(name)
 	}
-	fields := make(map[string]string, len(w.header))
+	fields = make(map[string]string, len(w.header))
 	for name := range w.header {
 		fields[name] = w.header.Get(name)
 	}
-	return cmp.Or(w.status, http.StatusOK), fields
+	return cmp.Or(w.status, http.StatusOK), fields, w.detail(o)
 }
 
-// recorder keeps the header and the status of an answer.
+// recorder keeps an answer.
 type recorder struct {
 	header http.Header
 	status int
+	body   []byte
 }
 
-func (w *recorder) Header() http.Header         { return w.header }
-func (w *recorder) WriteHeader(status int)      { w.status = status }
-func (w *recorder) Write(b []byte) (int, error) { return len(b), nil }
+func (w *recorder) Header() http.Header    { return w.header }
+func (w *recorder) WriteHeader(status int) { w.status = status }
+func (w *recorder) Write(b []byte) (int, error) {
+	w.body = append(w.body, b...)
+	return len(b), nil
+}
+
+// detail is the sentence of a refusal that no limit made. It holds nothing that
+// the caller has sent: see package header.
+func (w *recorder) detail(o *weir.Outcome) string {
+	var said problem.Document
+	if !withoutLimit(o) || json.Unmarshal(w.body, &said) != nil {
+		return ""
+	}
+	return said.Detail
+}

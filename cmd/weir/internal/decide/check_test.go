@@ -49,18 +49,21 @@ func TestCheckWithoutTakes(t *testing.T) {
 	f(func(_ *weir.Request, o *weir.Outcome) { o.Pass() },
 		`{"allowed":true,"status":200,"retry_after_ms":0,"headers":{},"policies":[]}`)
 	f(refuse(weir.ByDeny, "vault", nil),
-		`{"allowed":false,"status":403,"binding":"vault","never":true,"headers":{"Cache-Control":"no-store"},"policies":[]}`)
+		`{"allowed":false,"status":403,"binding":"vault","reason":"deny","detail":"such requests are not let through","never":true,"headers":{"Cache-Control":"no-store"},"policies":[]}`)
 	f(refuse(weir.ByMissing, "api", header.Unauthorized("Bearer", nil)),
-		`{"allowed":false,"status":401,"binding":"api","never":true,"headers":{"Cache-Control":"no-store","Www-Authenticate":"Bearer"},"policies":[]}`)
-	f(refuse(weir.ByRequest, "", errors.New("ambiguous")),
-		`{"allowed":false,"status":400,"never":true,"headers":{"Cache-Control":"no-store"},"policies":[]}`)
+		`{"allowed":false,"status":401,"binding":"api","reason":"missing","detail":"the request lacks the credentials that it is counted by","never":true,"headers":{"Cache-Control":"no-store","Www-Authenticate":"Bearer"},"policies":[]}`)
+	f(refuse(weir.ByRequest, "", weir.Invalid("path", "/secret", "it can be read in two ways", "send it in its plain form")),
+		`{"allowed":false,"status":400,"reason":"request","detail":"path: it can be read in two ways; send it in its plain form","never":true,"headers":{"Cache-Control":"no-store"},"policies":[]}`)
+	f(refuse(weir.ByRequest, "", errors.New("ambiguous /secret")),
+		`{"allowed":false,"status":400,"reason":"request","detail":"the request cannot be judged as it stands","never":true,"headers":{"Cache-Control":"no-store"},"policies":[]}`)
 
 	g.engine.decide = refuse(weir.ByFault, "api", weir.ErrUnknown)
 	w := g.post("/v1/check", `{"method":"GET","path":"/"}`)
 	jittered := false
 	for s := 1; s <= 3; s++ {
-		jittered = jittered || strings.TrimSpace(w.Body.String()) == fmt.Sprintf(`{"allowed":false,"status":503,"binding":"api","retry_after_ms":%d000,`+
-			`"headers":{"Cache-Control":"no-store","Retry-After":"%d"},"policies":[]}`, s, s)
+		jittered = jittered || strings.TrimSpace(w.Body.String()) == fmt.Sprintf(`{"allowed":false,"status":503,"binding":"api","reason":"fault",`+
+			`"detail":"it could not be decided whether the request may pass; retry in %[1]d s","retry_after_ms":%[1]d000,`+
+			`"headers":{"Cache-Control":"no-store","Retry-After":"%[1]d"},"policies":[]}`, s)
 	}
 	if !jittered {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -68,9 +71,10 @@ func TestCheckWithoutTakes(t *testing.T) {
 	// A rule's own words for the refused.
 	g.engine.decide = func(r *weir.Request, o *weir.Outcome) {
 		o.Refuse(weir.ByDeny, nil)
-		o.Refusal = &weir.Refusal{Status: 404}
+		o.Refusal = &weir.Refusal{Status: 404, Detail: "there is no such page"}
 	}
-	g.refuses("/v1/check", `{"method":"GET","path":"/"}`, 200, `"allowed":false,"status":404`)
+	g.refuses("/v1/check", `{"method":"GET","path":"/"}`, 200, `"allowed":false,"status":404,"reason":"deny","detail":"there is no such page"`)
+	g.refuses("/v1/check", `{"method":"HEAD","path":"/"}`, 200, `"detail":"there is no such page"`)
 }
 
 func TestWhatTheEngineIsAsked(t *testing.T) {

@@ -85,7 +85,7 @@ func (c *Client) Take(ctx context.Context, t TakeRequest) (*TakeAnswer, error) {
 		return nil, weir.Invalid("key", "", "it is not UTF-8", "encode it, in hex for example")
 	}
 	a := new(TakeAnswer)
-	if err := c.ask(ctx, takePath, t, a, mostAnswer); err != nil {
+	if err := c.ask(ctx, takePath, t, a, mostAnswer, "allowed", "limit", "mode"); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -94,14 +94,19 @@ func (c *Client) Take(ctx context.Context, t TakeRequest) (*TakeAnswer, error) {
 // Explain says how a request would be decided. Errors are those of Take.
 func (c *Client) Explain(ctx context.Context, r CheckRequest) (*ExplainAnswer, error) {
 	a := new(ExplainAnswer)
-	if err := c.ask(ctx, explainPath, r, a, mostExplanation); err != nil {
+	if err := c.ask(ctx, explainPath, r, a, mostExplanation, "method", "rules", "reason"); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// ask sends a question and reads the answer.
-func (c *Client) ask(ctx context.Context, path string, question, answer any, most int64) error {
+// errForeign is of an answer that another program may have given: many answer
+// whatever they are asked with 200 and an object.
+var errForeign = errors.New("its answer is none of weir's; is this the http listener?")
+
+// ask sends a question and reads the answer, which has at least the members that
+// are named.
+func (c *Client) ask(ctx context.Context, path string, question, answer any, most int64, members ...string) error {
 	to, err := c.server()
 	if err != nil {
 		return err
@@ -128,10 +133,24 @@ func (c *Client) ask(ctx context.Context, path string, question, answer any, mos
 	case status != http.StatusOK:
 		return told(to.Host, status, header, got)
 	}
-	if err := json.Unmarshal(got, answer); err != nil {
-		return &UnreachableError{Server: to.Host, Status: status, Err: errors.New("its answer is none of weir's")}
+	if !has(got, members) || json.Unmarshal(got, answer) != nil {
+		return &UnreachableError{Server: to.Host, Status: status, Err: errForeign}
 	}
 	return nil
+}
+
+// has reports whether a text is an object in JSON with some members.
+func has(text []byte, members []string) bool {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) != nil {
+		return false
+	}
+	for _, name := range members {
+		if _, ok := object[name]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // server checks the URL. What it holds besides is not shown: it may be a password.

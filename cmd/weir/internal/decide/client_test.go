@@ -82,7 +82,7 @@ func TestClientIsRefused(t *testing.T) {
 			_, _ = w.Write([]byte(`{"status":401,"detail":"the token\u001b[31m is wrong"}`))
 			return
 		}
-		_, _ = w.Write([]byte(`{"allowed":true}`))
+		_, _ = w.Write([]byte(`{"allowed":true,"limit":"take/1s","mode":"exact"}`))
 	}))
 	if _, err := guarded.Take(t.Context(), decide.TakeRequest{}); !errors.As(err, &refused) || err.Error() != "weir: the daemon answers 401: the token[31m is wrong" {
 		t.Errorf("%v", err)
@@ -112,6 +112,10 @@ func TestClientFindsNoDecision(t *testing.T) {
 	}
 	f(says(200, "text/html", "<html>"), 200, "none of weir's")
 	f(says(200, "application/json", `{"allowed":true} x`), 200, "none of weir's")
+	f(says(200, "application/json", `{}`), 200, "none of weir's; is this the http listener?")
+	f(says(200, "application/json", `null`), 200, "none of weir's")
+	f(says(200, "application/json", `{"allowed":true,"limit":"take/1s","rules":[]}`), 200, "none of weir's")
+	f(says(200, "application/json", `{"allowed":1,"limit":"take/1s","mode":"exact"}`), 200, "none of weir's")
 	f(says(404, "text/html", "no such page"), 404, "it answers 404")
 	f(says(404, "application/problem+json", `{"detail":"nothing under this path"}`), 404, "it answers 404: nothing under this path")
 	f(says(400, "text/plain", "bad"), 400, "it answers 400")
@@ -124,6 +128,23 @@ func TestClientFindsNoDecision(t *testing.T) {
 		http.Redirect(w, r, "/followed", http.StatusTemporaryRedirect)
 	}, 307, "a redirect, which is not followed")
 	f(func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF")
+}
+
+// Any program answers with an object; an explanation is one with rules and a
+// reason.
+func TestClientBelievesNoOtherProgram(t *testing.T) {
+	for _, body := range []string{
+		`{}`, `[]`, `{"service":"weir demo","method":"POST","host":"localhost:8000","path":"/v1/explain"}`,
+		`{"method":"GET","rules":[]}`, `{"method":"GET","reason":"limits"}`, `{"rules":[],"reason":"limits"}`,
+	} {
+		_, err := served(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(body))
+		})).Explain(t.Context(), decide.CheckRequest{Method: "GET", Path: "/"})
+		var unreachable *decide.UnreachableError
+		if !errors.As(err, &unreachable) || !strings.HasSuffix(err.Error(), ": its answer is none of weir's; is this the http listener?") {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
 }
 
 // An answer without end is not read to its end.
@@ -193,7 +214,7 @@ func TestClientURLs(t *testing.T) {
 	paths := make(chan string, 1)
 	c := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths <- r.URL.Path
-		_, _ = w.Write([]byte(`{}`))
+		_, _ = w.Write([]byte(`{"allowed":true,"limit":"take/1s","mode":"exact"}`))
 	}))
 	c.URL += "/limits/"
 	if _, err := c.Take(t.Context(), decide.TakeRequest{}); err != nil {

@@ -13,11 +13,15 @@ import (
 // within waits for what comes soon, or does not.
 func within(d time.Duration) func(func() bool) bool {
 	return func(holds func() bool) bool {
-		for end := time.Now().Add(d); !holds(); {
-			if time.Now().After(end) {
+		ticks, end := time.NewTicker(time.Millisecond), time.NewTimer(d)
+		defer ticks.Stop()
+		defer end.Stop()
+		for !holds() {
+			select {
+			case <-ticks.C:
+			case <-end.C:
 				return holds()
 			}
-			<-time.After(time.Millisecond)
 		}
 		return true
 	}

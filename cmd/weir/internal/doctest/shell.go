@@ -43,6 +43,7 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdin = dir, env, commands
 	s.cmd.ExtraFiles = []*os.File{told} // 3
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	EndWithTest(s.cmd, syscall.SIGHUP)
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(err, in.Close(), statuses.Close())
 	}
@@ -61,8 +62,9 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 		close(s.ended)
 	}()
 	// It outlives the signal that ends its jobs, so as to see them off: what has
-	// no parent any more may not be seen off by anybody.
-	_, err = io.WriteString(in, "trap : TERM\n")
+	// no parent any more may not be seen off by anybody. Where the test dies, it
+	// takes along what it has started.
+	_, err = io.WriteString(in, "trap : TERM; trap 'kill -KILL 0' EXIT\n")
 	return s, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/policy"
 )
 
 // Kind is what kind of failure an error is.
@@ -13,13 +14,14 @@ type Kind uint8
 const (
 	None        Kind = iota // no failure: nil
 	Stale                   // a calendar's edges were stale: the question is asked again
+	Panic                   // a rule's code or the store panicked: a defect
 	Invalid                 // the call can never be right
 	Unsupported             // not in this version, or not by this store
 	State                   // one key's state cannot be read
 	Closed                  // the store has been closed
 	NotApplied              // nothing was charged
 	Unknown                 // it may have been charged, once
-	Other                   // nothing of these, such as a panic
+	Other                   // nothing of these
 )
 
 // Kinds is how many there are.
@@ -27,7 +29,7 @@ const Kinds = int(Other) + 1
 
 // String is the word that metrics and logs use: none, stale, …
 func (k Kind) String() string {
-	names := [Kinds]string{"none", "stale", "invalid", "unsupported", "state", "closed", "not_applied", "unknown", "other"}
+	names := [Kinds]string{"none", "stale", "panic", "invalid", "unsupported", "state", "closed", "not_applied", "unknown", "other"}
 	if int(k) >= len(names) {
 		return "other"
 	}
@@ -37,11 +39,14 @@ func (k Kind) String() string {
 // Of is the kind of err.
 func Of(err error) Kind {
 	var state *weir.StateError
+	var panicked *policy.PanicError
 	switch {
 	case err == nil:
 		return None
 	case errors.Is(err, weir.ErrStale):
 		return Stale
+	case errors.As(err, &panicked):
+		return Panic
 	case errors.Is(err, weir.ErrInvalid):
 		return Invalid
 	case errors.Is(err, weir.ErrUnsupported):

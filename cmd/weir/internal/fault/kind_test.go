@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
+	"github.com/weirhq/weir/policy"
 )
 
 func TestKinds(t *testing.T) {
@@ -18,6 +19,7 @@ func TestKinds(t *testing.T) {
 	}
 	f(nil, "none")
 	f(weir.ErrStale, "stale") // also a weir.ErrNotApplied
+	f(fmt.Errorf("again: %w", &policy.PanicError{In: "rule api", Value: weir.ErrClosed}), "panic")
 	f(weir.Invalid("cost", 0, "too little", ""), "invalid")
 	f(fmt.Errorf("slots: %w", weir.ErrUnsupported), "unsupported")
 	f(&weir.StateError{Limit: "api", Err: errors.New("torn")}, "state")

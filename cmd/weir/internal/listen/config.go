@@ -25,11 +25,6 @@ type Config struct {
 	// only then. It is cloned.
 	TLS *tls.Config
 
-	// Token, where it is set, is demanded of every HTTP request, as
-	// `Authorization: Bearer <token>`; others get 401. Letters, digits and the
-	// other visible characters of ASCII.
-	Token string
-
 	// MaxConns bounds the open connections, 1 to 1,000,000; 0 means 10,000.
 	MaxConns int
 
@@ -143,9 +138,6 @@ func (c Config) validate() error {
 	if c.MaxConnsPerIP < 0 || c.MaxConnsPerIP > total {
 		add("max_conns_per_ip", c.MaxConnsPerIP, "one caller can hold from 1 connection to all of max_conns", "write at most "+strconv.Itoa(total))
 	}
-	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		add("token", "…", "no request can carry it", "use visible characters of ASCII, without spaces")
-	}
 	for _, t := range c.Timeouts.named() {
 		if t.value < 0 {
 			add("timeout of "+t.name, t.value, "time does not run back", "leave it out for the default")
@@ -179,21 +171,4 @@ func checkAddress(address string) (problem, remedy string) {
 		return "the port is no number from 0 to 65535", "write host:port, such as 127.0.0.1:8080"
 	}
 	return "", ""
-}
-
-// Local reports whether only this machine can reach an address: that of a
-// loopback interface, or a Unix socket.
-func Local(address string) bool {
-	if strings.HasPrefix(address, unixPrefix) {
-		return true
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }

@@ -16,9 +16,6 @@ type Server struct {
 
 // Server serves h on the listener. It belongs to this one server then.
 func (l *Listener) Server(h http.Handler) *Server {
-	if l.config.Token != "" {
-		h = RequireToken(l.config.Token, h)
-	}
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{listener: l, cancel: cancel}
 	t := l.config.Timeouts

@@ -85,8 +85,8 @@ func TestProtocols(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	l := open(t, listen.Config{Token: "s3cret"})
-	serve(t, l, ok)
+	l := open(t, listen.Config{})
+	serve(t, l, listen.RequireToken("s3cret", http.HandlerFunc(ok)).ServeHTTP)
 	for lines, want := range map[string]int{
 		"":                                http.StatusUnauthorized,
 		"Authorization: Bearer\n":         http.StatusUnauthorized,

@@ -110,7 +110,7 @@ func (m *Metrics) collectRequests(e emitter) {
 }
 
 func (m *Metrics) collectStore(e emitter) {
-	for k := fault.Invalid; int(k) < fault.Kinds; k++ { // stale edges are no failure
+	for k := fault.Invalid; int(k) < fault.Kinds; k++ { // stale edges are no failure, and a panic is no store's answer
 		e.counter(m.series.storeErrors, m.storeErrors[k].Load(), k.String())
 	}
 	if m.config.Stats == nil {

@@ -106,13 +106,20 @@ func New(c Config) (*Metrics, error) {
 
 // Loaded tells that a policy is in force: its rules are counted from now on. What
 // rules of the one before have counted stays with those that are in both, and is
-// dropped with the others.
+// dropped with the others. It is told before the policy decides, so that its first
+// decisions are counted.
 func (m *Metrics) Loaded(p *policy.Policy) { m.loaded(p.Rules(), p.Digest()) }
 
 func (m *Metrics) loaded(rules []*policy.RuleInfo, digest string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.table.Store(newTable(m.table.Load(), rules, digest))
+	m.LoadSucceeded()
+}
+
+// LoadSucceeded tells that the rules as they stand in the file are those in force,
+// whether they have changed or not. Loaded tells it too.
+func (m *Metrics) LoadSucceeded() {
 	m.reloadFailed.Store(false)
 	m.loadedAt.Store(m.config.Now().UnixNano())
 }

@@ -28,15 +28,17 @@ type call struct {
 	target   target
 	request  weir.Request
 	outcome  weir.Outcome
+	repeated bool      // it was sent to the upstream twice
+	plain    [1]string // the coding of a body that is nothing
 }
 
 func newCall(p *Proxy) *call {
-	c := &call{proxy: p}
+	c := &call{proxy: p, plain: [1]string{"identity"}}
 	c.reverse = httputil.ReverseProxy{
 		Rewrite:        c.rewrite,
 		ModifyResponse: c.modify,
 		ErrorHandler:   c.fail,
-		Transport:      p.transport,
+		Transport:      c,
 		BufferPool:     buffers{p},
 		ErrorLog:       slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
@@ -62,7 +64,7 @@ func (c *call) end() {
 	c.outcome.Reset()
 	c.request = weir.Request{}
 	c.in, c.settings, c.body, c.release = nil, nil, nil, nil
-	c.out, c.target = answer{}, target{}
+	c.out, c.target, c.repeated = answer{}, target{}, false
 	c.proxy.calls.Put(c)
 }
 
@@ -93,6 +95,8 @@ func (c *call) accepts() bool {
 		c.problem(http.StatusNotImplemented, "tunnels are not served here")
 	case !ok || !c.target.sendable(c.settings):
 		c.problem(http.StatusBadRequest, "the request's target is not a path")
+	case c.in.Host != "" && !validHost(c.in.Host):
+		c.problem(http.StatusBadRequest, "the request's host is no name and no address")
 	case strings.ContainsFunc(strings.Join(c.in.Header["Upgrade"], ""), unprintable):
 		c.problem(http.StatusBadRequest, "the protocol to upgrade to has no such name")
 	default:
@@ -118,7 +122,7 @@ func (c *call) decide() {
 	r := c.in
 	c.request = weir.Request{
 		Method:     r.Method,
-		Host:       r.Host,
+		Host:       c.host(),
 		Path:       c.target.raw,
 		Query:      r.URL.RawQuery,
 		Header:     r.Header,

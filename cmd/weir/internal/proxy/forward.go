@@ -11,7 +11,7 @@ import (
 func (c *call) rewrite(r *httputil.ProxyRequest) {
 	s := c.settings
 	c.target.join(r.Out.URL, r.In.URL.RawQuery, s)
-	r.Out.Host = r.In.Host
+	r.Out.Host = c.host()
 	s.forward(r.Out.Header, r.In, s.trusted(r.In.RemoteAddr))
 	if undecided(r.Out.Header["Upgrade"]) {
 		delete(r.Out.Header, "Upgrade")
@@ -22,8 +22,11 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	// the map of the request that came.
 	s.clean(r.In.Trailer, false)
 	r.Out.Trailer = r.In.Trailer
-	if r.Out.Body != nil {
+	switch {
+	case r.Out.Body != nil:
 		c.sendBody(r)
+	case r.Out.Header["Upgrade"] == nil:
+		c.once(r.Out)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestPathsOfHTTP2(t *testing.T) {
 	p := plan{}
 	p.listen.TLS = server
 	r := newRig(t, p)
-	for _, path := range []string{"Svc/M", "", "*", "https://h/x", "h/x"} {
+	for _, path := range []string{"Svc/M", "", "*", "https://h/x", "h/x", "/login x", "/login HTTP/1.1", "/o?a b", "/a\tb"} {
 		f := r.framer(client)
 		if err := f.ask(1, path); err != nil {
 			t.Fatal(err)

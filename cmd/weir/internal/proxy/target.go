@@ -38,9 +38,13 @@ func targetOf(r *http.Request) (target, bool) {
 	written := r.URL.EscapedPath()
 	t := target{path, written == path || written == ""}
 	// No target has a fragment (RFC 9112, section 3.2): who finds one may cut
-	// the path there, or not.
-	return t, strings.IndexByte(path, '#') < 0
+	// the path there, or not. A space, which HTTP/2 lets through, ends it in
+	// the request line of HTTP/1.
+	return t, strings.IndexByte(path, '#') < 0 && !strings.ContainsFunc(uri, blank)
 }
+
+// blank is a byte that a request line ends at, or that is no part of one.
+func blank(r rune) bool { return r <= ' ' || r == 0x7f }
 
 // withoutOrigin takes scheme and host off a target in absolute form, which
 // HTTP/1 has for proxies (RFC 9112, section 3.2.2). net/http has put the host

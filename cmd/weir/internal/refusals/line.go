@@ -3,6 +3,7 @@ package refusals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // refusal logs an outcome that is refused, by the rule that decided.
 func (l *Log) refusal(ctx context.Context, f *policy.Finding) {
 	rule := decider(f.Outcome)
-	l.write(ctx, slog.LevelInfo, subject{rule: rule}, "refused", func() []slog.Attr {
+	l.write(ctx, slog.LevelInfo, subject{rule: rule}, "refused", func(bool) []slog.Attr {
 		a, o := applied(f, rule), f.Outcome
 		line := append(about(f, a), slog.String("rule", rule), slog.String("reason", f.Reason.String()))
 		line = append(line, slog.Int("status", header.Status(o)), slog.Bool("shadow", false))
@@ -37,7 +38,7 @@ func (l *Log) wouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied)
 	if worst < 0 && status == 0 {
 		return
 	}
-	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func() []slog.Attr {
+	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func(bool) []slog.Attr {
 		o := f.Outcome
 		if worst >= 0 {
 			status = http.StatusTooManyRequests
@@ -91,7 +92,7 @@ func wouldBeStatus(a *policy.Applied) int {
 // failure logs that the store or a rule failed, whatever was made of it.
 func (l *Log) failure(ctx context.Context, f *policy.Finding) {
 	rule := failed(f)
-	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func() []slog.Attr {
+	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func(first bool) []slog.Attr {
 		o := f.Outcome
 		status := http.StatusOK
 		if !o.Allowed {
@@ -107,8 +108,22 @@ func (l *Log) failure(ctx context.Context, f *policy.Finding) {
 		if state, ok := errors.AsType[*weir.StateError](o.Err); ok {
 			line = append(line, slog.String("limit", state.Limit))
 		}
+		if p, ok := errors.AsType[*policy.PanicError](o.Err); ok {
+			line = append(line, panicked(p, first)...)
+		}
 		return line
 	})
+}
+
+// panicked is what a line says of a panic: whose code it was, and the type of the
+// value, which itself may hold a caller's text. The stack is long, and the same
+// again and again: the first line of a second has it.
+func panicked(p *policy.PanicError, first bool) []slog.Attr {
+	line := []slog.Attr{slog.String("in", p.In), slog.String("panic", fmt.Sprintf("%T", p.Value))}
+	if first {
+		line = append(line, slog.String("stack", string(p.Stack)))
+	}
+	return line
 }
 
 // failed is the rule that failed, or that decided what the store's failure means;

@@ -106,23 +106,24 @@ func (l *Log) Flush(ctx context.Context) {
 }
 
 // write logs a line, if its subject has one left in this second, and before it
-// what was left out in the last. The line is made only then.
-func (l *Log) write(ctx context.Context, level slog.Level, s subject, message string, line func() []slog.Attr) {
+// what was left out in the last. The line is made only then, and is told whether
+// it is the first of the second.
+func (l *Log) write(ctx context.Context, level slog.Level, s subject, message string, line func(first bool) []slog.Attr) {
 	if !l.logger.Enabled(ctx, level) {
 		return
 	}
-	ok, leftOut := l.admit(s)
+	nth, leftOut := l.admit(s)
 	if leftOut > 0 {
 		l.summary(ctx, s, leftOut)
 	}
-	if ok {
-		l.logger.LogAttrs(ctx, level, message, line()...)
+	if nth > 0 {
+		l.logger.LogAttrs(ctx, level, message, line(nth == 1)...)
 	}
 }
 
-// admit takes one line of a subject's, and says what is to be told of the seconds
-// before this one.
-func (l *Log) admit(s subject) (ok bool, leftOut int) {
+// admit takes one line of a subject's, and says which of the second it is, 0 where
+// it has none left, and what is to be told of the seconds before this one.
+func (l *Log) admit(s subject) (nth, leftOut int) {
 	second := l.now().Unix()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,10 +139,10 @@ func (l *Log) admit(s subject) (ok bool, leftOut int) {
 	}
 	if q.lines >= l.perSecond {
 		q.leftOut++
-		return false, leftOut
+		return 0, leftOut
 	}
 	q.lines++
-	return true, leftOut
+	return q.lines, leftOut
 }
 
 // prune makes room where too many rules are remembered: those of earlier seconds

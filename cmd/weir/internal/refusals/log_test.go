@@ -181,6 +181,24 @@ func TestFailures(t *testing.T) {
 	g.wrote(`{"level":"WARN","msg":"could not decide","method":"GET","rule":"","reason":"fault","kind":"other","allowed":false,"status":429,"mode":"exact"}`, line)
 }
 
+// A panic says where it was, and what its value is but not what it holds; its stack
+// comes once in a second.
+func TestPanics(t *testing.T) {
+	g := rigged(t, refusals.Config{PerSecond: 2}, slog.LevelInfo)
+	f := &policy.Finding{Request: &weir.Request{Method: http.MethodGet}, Outcome: &weir.Outcome{}}
+	f.Outcome.Fail(weir.Closed, &policy.PanicError{In: "rule api", Value: errors.New("a caller's text"), Stack: []byte("engine.go:7")})
+	f.Outcome.Rule = "api"
+	const start = `{"level":"WARN","msg":"could not decide","method":"GET","rule":"api","reason":"fault","kind":"panic",` +
+		`"allowed":false,"status":503,"mode":"closed","in":"rule api","panic":"*errors.errorString"`
+	for range 3 {
+		g.observe(f)
+	}
+	g.wrote(start+`,"stack":"engine.go:7"}`, start+`}`)
+	g.now = g.now.Add(time.Second)
+	g.observe(f)
+	g.wrote(`{"level":"WARN","msg":"failures left out","rule":"api","left_out":1}`, start+`,"stack":"engine.go:7"}`)
+}
+
 func TestWhatPassesIsNotLogged(t *testing.T) {
 	g := rigged(t, refusals.Config{}, slog.LevelDebug)
 	f := refused("api", http.MethodGet)

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weirhq/weir/cmd/weir/internal/reload"
 	"github.com/weirhq/weir/policy"
@@ -34,15 +33,15 @@ type rig struct {
 	results []reload.Result
 	log     bytes.Buffer
 	failing error                             // of Apply
+	kept    []string                          // of Apply
 	read    func(name string) ([]byte, error) // os.ReadFile, or what a test puts in its place
 	source  policy.Source                     // as it was given
-	now     time.Time                         // of the next result
 }
 
 // newRig watches weir.yaml in a folder of its own, which holds these rules.
 func newRig(t *testing.T, text string) *rig {
 	t.Helper()
-	r := &rig{T: t, dir: t.TempDir(), read: os.ReadFile, now: time.Unix(1_800_000_000, 0)}
+	r := &rig{T: t, dir: t.TempDir(), read: os.ReadFile}
 	r.write("weir.yaml", text)
 	r.begin(r.path("weir.yaml"))
 	return r
@@ -54,15 +53,14 @@ func (r *rig) begin(name string) {
 	r.source = policy.Source{Name: name, ReadFile: func(name string) ([]byte, error) { return r.read(name) }}
 	r.Watcher = reload.New(reload.Config{
 		Source: r.source,
-		Apply: func(p *policy.Policy) error {
+		Apply: func(p *policy.Policy) ([]string, error) {
 			if r.failing == nil {
 				r.applied = append(r.applied, limitOf(p))
 			}
-			return r.failing
+			return r.kept, r.failing
 		},
 		Report: func(result reload.Result) { r.results = append(r.results, result) },
 		Log:    slog.New(slog.NewTextHandler(&r.log, nil)),
-		Now:    func() time.Time { return r.now },
 	})
 	if p, found := r.Load(); p == nil {
 		r.Fatalf("the rules that the test begins with: %v", found)

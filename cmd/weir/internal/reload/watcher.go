@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/weirhq/weir/policy"
 )
@@ -14,8 +13,9 @@ type Config struct {
 	// Source is where the rules come from.
 	Source policy.Source
 
-	// Apply puts a policy in place, whole or not at all.
-	Apply func(*policy.Policy) error
+	// Apply puts a policy in place, whole or not at all. It names fields that
+	// the file has no more and that hold all the same until a restart.
+	Apply func(*policy.Policy) (kept []string, err error)
 
 	// Report is told how each attempt ended; nil tells nobody.
 	Report func(Result)
@@ -23,14 +23,10 @@ type Config struct {
 	// Log is told of every attempt and, one record each, of every diagnostic;
 	// nil is slog.Default.
 	Log *slog.Logger
-
-	// Now is the time for Result.At.
-	Now func() time.Time
 }
 
 // Result is how an attempt to load the rules ended.
 type Result struct {
-	At      time.Time          // when it was made
 	OK      bool               // the rules as they stand in the file decide now
 	Policy  *policy.Policy     // what decides now
 	Found   policy.Diagnostics // what is wrong with the file, warnings included
@@ -91,7 +87,7 @@ func (w *Watcher) Check(ctx context.Context) {
 func (w *Watcher) Reload(ctx context.Context, why string) {
 	log := w.config.Log
 	p, found := w.load()
-	result := Result{At: w.config.Now(), Policy: w.current, Found: found}
+	result := Result{Policy: w.current, Found: found}
 	logDiagnostics(ctx, log, found)
 	switch {
 	case p == nil:
@@ -100,12 +96,13 @@ func (w *Watcher) Reload(ctx context.Context, why string) {
 		result.OK = true
 		log.InfoContext(ctx, "the rules are the same as before", "file", w.config.Source.Name, "why", why, "digest", p.Digest())
 	default:
-		result.Err = w.config.Apply(p)
+		var kept []string
+		kept, result.Err = w.config.Apply(p)
 		if result.OK = result.Err == nil; !result.OK {
 			log.ErrorContext(ctx, "the rules were not put in place: the ones before stay", "file", w.config.Source.Name, "err", result.Err)
 			break
 		}
-		result.Restart = NeedRestart(w.started.Config(), p.Config())
+		result.Restart = append(NeedRestart(w.started.Config(), p.Config()), kept...)
 		w.applied(ctx, p, why, result.Restart)
 		result.Policy = p
 	}

@@ -79,14 +79,13 @@ func TestStillBeingWritten(t *testing.T) {
 
 func TestBadFileChangesNothing(t *testing.T) {
 	r := newRig(t, rules(1))
-	before := r.now
 	r.write("weir.yaml", "version: 1\nruls: []\nrules:\n  - {name: jobs, limit: 5/sec burst}\n  - {limit: 3/m}\n")
 	r.look(10)
 	r.wantApplied()
 	r.wantResults("-") // once, not at each look
 	got := r.results[0]
-	if got.Policy == nil || limitOf(got.Policy) != "1/s" || !got.At.Equal(before) {
-		t.Errorf("after a bad file %v decides, at %v", got.Policy, got.At)
+	if got.Policy == nil || limitOf(got.Policy) != "1/s" {
+		t.Errorf("after a bad file %v decides", got.Policy)
 	}
 	if n := len(got.Found); n < 3 {
 		t.Errorf("%d diagnostics, of three mistakes: %v", n, got.Found)
@@ -235,6 +234,18 @@ func TestNeedsARestart(t *testing.T) {
 	f("listen: {proxy: {address: ':8000', max_conns: 5, max_conns_per_ip: 3}}\n", "listen: {proxy: ':8000'}\n",
 		"listen.proxy.max_conns listen.proxy.max_conns_per_ip")
 	f("listen: {http: {address: ':8080', token: aaaaaaaaaaaaaaaa}}\n", "listen: {http: {address: ':8080', token: bbbbbbbbbbbbbbbb}}\n", "")
+}
+
+// TestKeptUntilARestart has a change of which whoever applies it holds a part back.
+func TestKeptUntilARestart(t *testing.T) {
+	r := newRig(t, rules(1))
+	r.kept = []string{"listen.http.token"}
+	r.write("weir.yaml", rules(2)+"memory: {max_keys: 5000}\n")
+	r.look(2)
+	r.wantLog("needs a restart", 2)
+	if got := strings.Join(r.results[0].Restart, " "); got != "memory.max_keys listen.http.token" {
+		t.Errorf("%q", got)
+	}
 }
 
 // TestBackToWhatItWas compares with what the daemon was started with, not with

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"maps"
+	"net"
+	"net/http"
+
+	"github.com/weirhq/weir/cmd/weir/internal/listen"
+	"github.com/weirhq/weir/cmd/weir/internal/ops"
+	"github.com/weirhq/weir/policy"
+)
+
+// door is what a listener demands of its clients, as far as a reload changes it.
+type door struct {
+	handler  http.Handler // behind the token, where there is one
+	tls      *tls.Config  // nil without TLS
+	hasToken bool
+}
+
+// bound is what a listener's socket was opened with: it stays so until a restart,
+// whatever the file says by then.
+type bound struct {
+	address string // as the file had it
+	wide    bool   // others than this machine can reach it
+	tls     bool
+}
+
+// boundTo is what a face has been opened with.
+func boundTo(config *policy.Listener, at net.Addr) bound {
+	tcp, ok := at.(*net.TCPAddr) // a Unix socket is this machine's
+	return bound{address: config.Address, wide: ok && !tcp.IP.IsLoopback(), tls: config.TLS != nil}
+}
+
+// exposed reports whether a listener that a file describes would be without a
+// guard on the socket that is open, which is another than the file means: the file
+// may say 127.0.0.1 and no token while the socket is still that of 0.0.0.0. A
+// client CA guards nothing where the socket does not speak TLS.
+func (b bound) exposed(of *policy.Listener) bool {
+	ca := of.TLS != nil && of.TLS.ClientCA != ""
+	if !b.wide || of.Open || of.Token != "" || ca && b.tls {
+		return false
+	}
+	return ca || of.Address != b.address
+}
+
+// doors are those of a policy. A listener that it has no more keeps what it had
+// until a restart, and so does one that loses its certificate. One that would be
+// exposed keeps its guard; kept names the fields that hold for that reason.
+func (s *surfaces) doors(p *policy.Policy) (all map[string]door, kept []string) {
+	l := p.Config().Listeners()
+	all = map[string]door{}
+	if old := s.now.Load(); old != nil {
+		maps.Copy(all, old.doors)
+	}
+	for _, of := range [...]struct {
+		name   string
+		config *policy.Listener
+	}{{proxyName, l.Proxy}, {httpName, l.HTTP}, {opsName, l.Ops}} {
+		if of.config == nil {
+			continue
+		}
+		made, old := s.door(p, of.name, of.config), all[of.name]
+		if made.tls == nil {
+			made.tls = old.tls
+		}
+		if s.bound[of.name].exposed(of.config) {
+			kept = append(kept, made.keep("listen."+of.name, &old)...)
+		}
+		all[of.name] = made
+	}
+	return all, kept
+}
+
+// door is what a policy demands at a listener.
+func (s *surfaces) door(p *policy.Policy, name string, of *policy.Listener) door {
+	made := door{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) })}
+	if token := p.Token(of); token != "" {
+		made.hasToken = true
+		made.handler = listen.RequireToken(token, made.handler)
+		if name == opsName {
+			made.handler = ops.Probes(s.ready, made.handler)
+		}
+	}
+	if c := p.TLS(of); c != nil {
+		made.tls = c.Clone()
+		made.tls.NextProtos = []string{"h2", "http/1.1"} // a server adds them to its own configuration alone
+	}
+	return made
+}
+
+// keep takes over the guard of the door before, and names what that was. The
+// certificate is the new one all the same.
+func (d *door) keep(path string, old *door) (kept []string) {
+	if old.hasToken {
+		d.handler, d.hasToken = old.handler, true
+		kept = append(kept, path+".token")
+	}
+	if old.tls != nil && old.tls.ClientCAs != nil {
+		d.tls = d.tls.Clone()
+		d.tls.ClientCAs, d.tls.ClientAuth = old.tls.ClientCAs, old.tls.ClientAuth
+		kept = append(kept, path+".tls.client_ca")
+	}
+	return kept
+}
+
+// tls is for a listener: each handshake gets the certificate of the policy that
+// holds then.
+func (s *surfaces) tls(name string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now.Load().doors[name].tls, nil },
+	}
+}
+
+// handler answers at a listener, with what the policy that holds then demands.
+func (s *surfaces) handler(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().doors[name].handler.ServeHTTP(w, r) })
+}

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/internal/suggest"
+	"github.com/weirhq/weir/policy/internal/match"
+)
+
+// This file looks at patterns that can be read and were probably meant otherwise.
+
+// lintPatterns looks at every pattern of the file.
+func (c *compiler) lintPatterns() {
+	c.lintTexts("routes", c.config.Routes)
+	for i := range c.config.Exempt {
+		c.lintTexts(element("exempt", i)+".match", c.config.Exempt[i].Match)
+	}
+	for _, r := range c.policy.rules {
+		c.lintTexts(r.field+".match", r.config.Match)
+	}
+}
+
+func (c *compiler) lintTexts(field string, texts []string) {
+	for i, text := range texts {
+		p, err := match.ParsePattern(text)
+		if err != nil {
+			continue // which has been refused
+		}
+		path := element(field, i)
+		if meant := slip(p.Method()); meant != "" {
+			c.warn("odd-method", path, "no client sends the method "+p.Method(), "did you mean "+meant+"?")
+		}
+		c.lintHost(path, text, p)
+	}
+}
+
+// lintHost looks for paths whose first slash was forgotten, so that they begin
+// with a host. Who means a host of one label writes it with a dot behind.
+func (c *compiler) lintHost(path, text string, p *match.Pattern) {
+	host := p.Host()
+	rest := text[strings.LastIndexAny(text[:strings.IndexByte(text, '/')], " \t")+1:]
+	written, _, _ := strings.Cut(rest, "/")
+	if host == "" || host == "localhost" || strings.ContainsAny(written, ".[") {
+		return
+	}
+	c.warn("odd-host", path, fmt.Sprintf("the pattern is for the host %s: a path begins with a slash", host),
+		fmt.Sprintf("write /%s if that is a path, %s.%s if it is a host without a domain", rest, written, rest[len(written):]))
+}
+
+// slip is the standard method that was meant by one that is none: one letter is
+// wrong, missing or too many, or they stand in another order. "" for every other
+// method: there are more than the standard ones.
+func slip(method string) string {
+	meant := suggest.Closest(method, match.Methods[:]...)
+	if meant == "" || meant == method || slices.Contains(match.Methods[:], method) {
+		return ""
+	}
+	short, long := method, meant
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	switch {
+	case len(long) == len(short)+1:
+		for i := range long {
+			if long[:i]+long[i+1:] == short {
+				return meant
+			}
+		}
+	case len(long) == len(short) && (lettersOf(short) == lettersOf(long) || differ(short, long) == 1):
+		return meant
+	}
+	return ""
+}
+
+// lettersOf are the letters of a word in the order of the alphabet.
+func lettersOf(word string) string {
+	letters := []byte(word)
+	slices.Sort(letters)
+	return string(letters)
+}
+
+// differ counts the places in which two words of one length differ.
+func differ(a, b string) (n int) {
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
