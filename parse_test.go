@@ -3,6 +3,7 @@ package weir_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	_ "time/tzdata" // zones on machines that have none
@@ -310,6 +311,26 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s lease 90s", "lease", 10, "lease 90s: a token-bucket limit has none; it goes with concurrent")
 	bad("5/s leaky-bucket wait", "wait", 21, "a duration is missing")
 	bad("5/s leaky-bucket wait 1500ns", "wait", 22, "time is whole microseconds")
+}
+
+// Nobody is told to write an option that this version refuses.
+func TestOptionsOfHints(t *testing.T) {
+	_, err := weir.ParseSpec("5/s at")
+	_, list, found := strings.Cut(fmt.Sprint(err), "the options are ")
+	if !found {
+		t.Fatal(err)
+	}
+	named := strings.Split(list, ", ")
+	for word, text := range map[string]string{
+		"burst": "5/s burst 6", "overdraft": "5/s overdraft 9", "spread": "5/s fixed-window spread", "calendar": "5/day calendar UTC",
+		"token-bucket": "5/s token-bucket", "fixed-window": "5/s fixed-window",
+		"sliding-window": "5/s sliding-window", "sliding-log": "5/s sliding-log", "leaky-bucket": "5/s leaky-bucket",
+		"wait": "5/s leaky-bucket wait 1s", "queue": "5/s leaky-bucket queue 2", "block": "5/s block 1m", "lease": "5 concurrent lease 1m",
+	} {
+		if _, err := weir.ParseLimit("x", text); (err == nil) != slices.Contains(named, word) {
+			t.Errorf("%s: %v, and the hint names %v", text, err, named)
+		}
+	}
 }
 
 func TestCalendars(t *testing.T) {

@@ -59,7 +59,8 @@ func (p *parser) loose() bool {
 	first := p.peek()
 	rest := p.whole[first.offset:]
 	problem, remedy := "a rate is a count and a unit", ""
-	unit, m := "", looseUnit.FindStringSubmatch(rest)
+	var unit string
+	m := looseUnit.FindStringSubmatch(rest)
 	if m != nil {
 		unit = printedUnit(m[2])
 	} else if m = looseRate.FindStringSubmatch(rest); m != nil {

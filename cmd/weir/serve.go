@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"os"
+	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/cmd/weir/internal/spool"
 	"github.com/weirhq/weir/policy"
 )
 
@@ -58,10 +62,15 @@ func newServeCmd(env *Env) *cobra.Command {
 }
 
 func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error {
-	log, err := flags.logger(env.Stderr)
+	out := spool.New(env.Stderr, flags.leftOut)
+	defer out.Close(time.Second, time.After)
+	log, err := flags.logger(out)
 	if err != nil {
 		return err
 	}
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go: the API stays
+	stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
+	stdlog.SetFlags(0) // what net/http says of an upstream holds the upstream's text
 	if flags.drainDelay < 0 || flags.drainTimeout <= 0 {
 		return usagef("--drain-delay is 0 or more, --drain-timeout more than 0")
 	}
@@ -103,6 +112,17 @@ func served(env *Env, err error) error {
 		return exits(exitInterrupted, err)
 	}
 	return err
+}
+
+// leftOut is the line of the log that tells of those that nobody read.
+func (f *serveFlags) leftOut(lost int) string {
+	var b strings.Builder
+	log, err := f.logger(&b)
+	if err != nil {
+		return "" // nothing has been logged then
+	}
+	log.Warn("lines of the log were left out, since nobody read it", "lines", lost)
+	return b.String()
 }
 
 // logger makes the log that the flags ask for.
