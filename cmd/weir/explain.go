@@ -181,7 +181,11 @@ func (f *explainFlags) request(env *Env, line string) (*weir.Request, error) {
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t\r\n") {
 			return nil, usagef("--header %q: write it 'Name: value'", h)
 		}
-		http.Header(r.Header).Add(name, strings.TrimSpace(value))
+		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") { // net/http keeps it apart
+			r.Host = value
+			continue
+		}
+		http.Header(r.Header).Add(name, value)
 	}
 	return r, f.address(env, r)
 }

@@ -18,7 +18,7 @@ func processEnv() *Env {
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
 		Environ:    os.Environ(),
-		ReadFile:   os.ReadFile,
+		ReadFile:   readRegular,
 		Exists:     exists,
 		Now:        time.Now,
 		Elapsed:    func() time.Duration { return time.Since(start) },

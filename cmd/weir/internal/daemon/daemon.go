@@ -227,7 +227,7 @@ func (d *daemon) logStart(ctx context.Context) {
 	p := d.engine.Policy()
 	d.config.Log.InfoContext(ctx, "weir serves",
 		"file", d.config.Source.Name, "digest", p.Digest(), "rules", len(p.Rules()), "limits", len(p.Limits()),
-		"enforce", string(d.engine.Enforce()), "version", d.config.Version)
+		"enforce", string(d.engine.Enforce()), "switch", d.config.SwitchFile, "version", d.config.Version)
 	if len(p.Rules()) == 0 {
 		d.config.Log.WarnContext(ctx, "there are no rules: everything passes")
 	}

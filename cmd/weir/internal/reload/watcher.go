@@ -112,10 +112,36 @@ func (w *Watcher) Reload(ctx context.Context, why string) {
 func (w *Watcher) applied(ctx context.Context, p *policy.Policy, why string, restart []string) {
 	w.config.Log.InfoContext(ctx, "the rules were reloaded", "file", w.config.Source.Name, "why", why,
 		"rules", len(p.Rules()), "digest", p.Digest(), "before", w.current.Digest())
+	if gone, added := renamed(w.current, p); len(gone) > 0 && len(added) > 0 {
+		w.config.Log.WarnContext(ctx, "rules that are new begin with nothing used; `was: NAME` keeps what was used under another name",
+			"gone", gone, "new", added)
+	}
 	for _, field := range restart {
 		w.config.Log.WarnContext(ctx, "a changed field needs a restart; everything else holds already", "field", field)
 	}
 	w.current = p
+}
+
+// renamed are the rules that only one of two policies has: those that are gone,
+// and those that are new and keep nobody's states.
+func renamed(old, p *policy.Policy) (gone, added []string) {
+	kept := map[string]bool{} // names whose states go on
+	for _, r := range p.Config().Rules {
+		kept[r.Name], kept[r.Was] = true, true
+	}
+	before := map[string]bool{}
+	for _, r := range old.Config().Rules {
+		before[r.Name], before[r.Was] = true, true
+		if !kept[r.Name] {
+			gone = append(gone, r.Name)
+		}
+	}
+	for _, r := range p.Config().Rules {
+		if !before[r.Name] && (r.Was == "" || !before[r.Was]) {
+			added = append(added, r.Name)
+		}
+	}
+	return gone, added
 }
 
 // logDiagnostics tells each by itself, as a log wants it. The line of the file
