@@ -27,6 +27,8 @@ type call struct {
 
 	guessed bool // the table of the last rule asked has not the value that was presented
 
+	vain weir.Outcome // of what is charged beside a refusal
+
 	exempt *exemption // the one that fits
 	passed error      // the first fault that was let pass
 }

@@ -78,6 +78,12 @@ func (c *compiler) refusePattern(path string, err error) {
 // conditions compiles what a rule or an exemption demands beside its patterns.
 func (c *compiler) conditions(field string, networks []netip.Prefix, headers map[string]HeaderMatch) conditions {
 	k := conditions{networks: networks}
+	if networks != nil && len(networks) == 0 {
+		c.refuse("empty-value", field+".ip", Span{}, "ip lists nothing, which is not the same as everything", "leave it nil, or list networks")
+	}
+	if headers != nil && len(headers) == 0 {
+		c.refuse("empty-value", field+".headers", Span{}, "headers holds nothing, which is not the same as everything", "leave it nil, or write what must be there")
+	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		path, m := member(field+".headers", name), headers[name]
 		key, ok := c.headerName(path, name)
@@ -86,6 +92,11 @@ func (c *compiler) conditions(field string, networks []netip.Prefix, headers map
 		case !m.Any && len(m.Values) == 0:
 			c.refuse("bad-header", path, Span{}, "header "+name+": there is no value to compare with", "write true for any value, or a list")
 		default:
+			for _, value := range m.Values {
+				if strings.TrimSpace(value) != value || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+					c.refuse("bad-header", path, Span{}, "header "+name+": no request can hold a value with line ends, or with spaces around it", "write it on one line")
+				}
+			}
 			k.headers = append(k.headers, headerCondition{name: key, values: m.Values})
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
 	"github.com/weirhq/weir/policy/internal/match"
-	"github.com/weirhq/weir/policy/internal/token"
 )
 
 // decide is the way of a request. Each step either ends it, and then reports
@@ -16,6 +15,7 @@ func (c *call) decide(ctx context.Context) {
 	if c.switchedOn() && c.readPath() && c.findCaller() && c.notExempt() && c.findRules() && c.askEarly(ctx) {
 		if c.resolveAll(everyRule) {
 			c.ask(ctx)
+			c.countVain(ctx)
 		} else {
 			c.countBogus(ctx, everyRule)
 		}
@@ -141,31 +141,6 @@ func (c *call) awaitsToken() bool {
 	return ok
 }
 
-// countBogus charges a request that is refused for what it brought in vain: a
-// token that does not verify, a key that no table has. A refusal costs nothing,
-// so that anybody could otherwise guess keys, or make us compute signatures, as
-// much as he likes. The limits of the chosen rules are charged, and who is over
-// one of them is refused by it.
-func (c *call) countBogus(ctx context.Context, chosen func(*rule) bool) {
-	o := c.outcome()
-	badToken := c.token == tokenRefused && c.why != token.Missing && (o.Cause == weir.ByMissing || o.Cause == weir.ByDeny)
-	badKey := c.guessed && o.Cause == weir.ByDeny
-	if !badToken && !badKey || c.peek {
-		return
-	}
-	cause, err, rule, refusal := o.Cause, o.Err, o.Rule, o.Refusal
-	for i := range c.work {
-		if w := &c.work[i]; !w.ready && chosen(w.rule) {
-			c.resolve(w, &c.found.Applied[i]) // whether it refuses as well makes no difference
-		}
-	}
-	c.takes(0)
-	if len(o.Takes) == 0 || len(o.Takes) > weir.MaxTakes || c.store(ctx) != nil || o.Allowed {
-		o.Refuse(cause, err)
-		o.Rule, o.Refusal = rule, refusal
-	}
-}
-
 // resolveAll asks the chosen rules that have not been asked yet.
 func (c *call) resolveAll(chosen func(*rule) bool) bool {
 	for i := range c.work {
@@ -219,13 +194,16 @@ func (c *call) ask(ctx context.Context) {
 }
 
 // store asks the store for the takes of the outcome.
-func (c *call) store(ctx context.Context) (err error) {
+func (c *call) store(ctx context.Context) error { return c.decideIn(ctx, c.outcome()) }
+
+// decideIn asks the store for the takes of an outcome.
+func (c *call) decideIn(ctx context.Context, o *weir.Outcome) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = newPanicError("store", v, weir.ErrUnknown)
 		}
 	}()
-	return weir.Decide(ctx, c.engine.store, c.outcome())
+	return weir.Decide(ctx, c.engine.store, o)
 }
 
 // refuse makes the outcome a refusal by a rule, unless that rule may not refuse.

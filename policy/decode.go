@@ -116,6 +116,10 @@ func (d *decoder) kinds(n *yaml.Node, path string, f field, v reflect.Value) {
 	case reflect.Slice:
 		d.list(n, path, f, v)
 	case reflect.Map:
+		if n.Kind == yaml.MappingNode && len(n.Content) == 0 && path != "plans" {
+			d.refuseNode("empty-value", path, n, d.called(path)+" holds nothing, which is not the same as everything", "write what it holds, or leave the field out")
+			return
+		}
 		d.table(n, path, v)
 	default:
 		if n.Kind != yaml.ScalarNode {
@@ -239,11 +243,17 @@ func wanted(t reflect.Type) string {
 	}
 }
 
+// mayBeEmpty are the lists that say something plain when they are empty: there are
+// none. An empty list of what a request must hold would hold for every request.
+var mayBeEmpty = [...]string{"rules", "exempt", "routes", "client_ip.trusted_proxies", "client_ip.trusted_headers", "client_ip.nat64"}
+
 // list decodes a sequence; where one element may stand for the list, a scalar or
 // a mapping.
 func (d *decoder) list(n *yaml.Node, path string, f field, v reflect.Value) {
 	of := field{}
 	switch {
+	case n.Kind == yaml.SequenceNode && len(n.Content) == 0 && !slices.Contains(mayBeEmpty[:], path):
+		d.refuseNode("empty-value", path, n, d.called(path)+" lists nothing, which is not the same as everything", "write what it lists, or leave the field out")
 	case n.Kind == yaml.SequenceNode:
 		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 		for i, each := range n.Content {

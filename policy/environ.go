@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -69,11 +70,14 @@ func variableField(name string) (variable, bool) {
 // environ lets the environment override fields. What is wrong with a variable
 // stops the start, as it does in the file.
 func (r *reader) environ(environ []string, c *Config) {
-	for _, pair := range slices.Sorted(slices.Values(environ)) {
-		name, text, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, prefix) {
-			continue
+	last := map[string]string{} // of two variables of a name the last counts, as for a process
+	for _, pair := range environ {
+		if name, text, _ := strings.Cut(pair, "="); strings.HasPrefix(name, prefix) {
+			last[name] = text
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		text := last[name]
 		v, known := variableField(name)
 		switch {
 		case !known:

@@ -146,21 +146,18 @@ func (c *compiler) table(r *rule, quotas map[string]*quota) {
 			r.plan.byName[value] = q
 			continue
 		}
-		prefix, err := parseNetwork(value)
-		if err != nil {
-			c.refuse("bad-network", path, Span{}, fmt.Sprintf("%q is no network", value), "write it like 203.0.113.0/24")
-			continue
+		prefix, wrong := readPrefix("network", value)
+		twice := slices.ContainsFunc(r.plan.byNet, func(n network) bool { return n.prefix == prefix })
+		switch {
+		case wrong != (complaint{}):
+			c.refuse(wrong.code, path, Span{}, wrong.message, wrong.hint)
+		case twice:
+			c.refuse("duplicate-value", path, Span{}, prefix.String()+" is listed twice", "leave one of them out")
+		case q.unlimited && prefix.Bits() == 0:
+			c.refuse("unlimited-default", path, Span{}, "network "+value+" is everybody: nobody would be limited", "list the networks that are meant")
+		default:
+			r.plan.byNet = append(r.plan.byNet, network{prefix, q})
 		}
-		r.plan.byNet = append(r.plan.byNet, network{prefix, q})
 	}
 	slices.SortStableFunc(r.plan.byNet, func(a, b network) int { return b.prefix.Bits() - a.prefix.Bits() })
-}
-
-// parseNetwork reads a network, or one address.
-func parseNetwork(text string) (netip.Prefix, error) {
-	if !strings.Contains(text, "/") {
-		a, err := netip.ParseAddr(text)
-		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), err
-	}
-	return netip.ParsePrefix(text)
 }

@@ -169,8 +169,17 @@ func setDuration(name, text string, f field, v reflect.Value) complaint {
 
 // setPrefix reads a network, or an address as the network of it alone.
 func setPrefix(name, text string, v reflect.Value) complaint {
-	bad := func(problem, hint string) complaint {
-		return complaint{"bad-network", fmt.Sprintf("%s %q: %s", name, text, problem), hint}
+	p, wrong := readPrefix(name, text)
+	if wrong == (complaint{}) {
+		v.Set(reflect.ValueOf(p))
+	}
+	return wrong
+}
+
+// readPrefix is the network that a text means.
+func readPrefix(name, text string) (netip.Prefix, complaint) {
+	bad := func(problem, hint string) (netip.Prefix, complaint) {
+		return netip.Prefix{}, complaint{"bad-network", fmt.Sprintf("%s %q: %s", name, text, problem), hint}
 	}
 	const example = "write one such as 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32"
 	addr, isAddr := netip.ParseAddr(text)
@@ -189,8 +198,7 @@ func setPrefix(name, text string, v reflect.Value) complaint {
 	case p != p.Masked():
 		return bad("bits are set behind the prefix", fmt.Sprintf("write %s for the network, or %s for the address alone", p.Masked(), p.Addr()))
 	}
-	v.Set(reflect.ValueOf(p))
-	return complaint{}
+	return p, complaint{}
 }
 
 // unmapped is the IPv4 network that an IPv4-mapped one means.

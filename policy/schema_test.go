@@ -92,7 +92,9 @@ func (s *schemas) field(f field) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.FormatInt(f.min, 10)), Maximum: json.Number(strconv.FormatInt(f.max, 10))}
 	case f.one:
 		item := s.of(t.Elem())
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item}}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item, MinItems: new(uint64(1))}}}
+	case f.name == "algorithms":
+		return &jsonschema.Schema{Type: "array", Items: text(), MinItems: new(uint64(1))}
 	default:
 		return s.of(t)
 	}
@@ -121,11 +123,15 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 	case reflect.Slice:
 		item := s.of(t.Elem())
 		if t == reflect.TypeFor[Limits]() {
-			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item}}}
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item, MinItems: new(uint64(1))}}}
 		}
 		return &jsonschema.Schema{Type: "array", Items: item}
 	case reflect.Map:
-		return &jsonschema.Schema{Type: "object", AdditionalProperties: s.of(t.Elem())}
+		o := &jsonschema.Schema{Type: "object", AdditionalProperties: s.of(t.Elem())}
+		if t.Elem() == reflect.TypeFor[HeaderMatch]() {
+			o.MinProperties = new(uint64(1))
+		}
+		return o
 	case reflect.Struct:
 		return s.reference(t)
 	case reflect.Bool:

@@ -156,3 +156,26 @@ rules:
 	b.want("refused deny", "GET /", "192.0.2.2:1") // who presents nothing guesses nothing
 	b.want("allowed limits", "GET /", "192.0.2.2:1", "X-Api-Key: right")
 }
+
+// A rule that counts who has no token by address refuses a bogus one for nothing:
+// the wall is charged all the same, and ends the computing of signatures.
+func TestS46BogusTokensFillTheWall(t *testing.T) {
+	b := startTokens(t, `
+jwt: {keys: "file:secret", algorithms: [HS256]}
+rules:
+- {name: api, match: /, key: "jwt:sub", limit: 2/h}
+- {name: wall, match: /, key: ip, limit: 20/h}
+`)
+	for i := range 300 {
+		want := "refused limits"
+		if i < 2 {
+			want = "allowed limits"
+		}
+		b.want(want, "GET /", peer, token(t, "another secret of at least thirty-two bytes", "sub", i))
+	}
+	if b.asked != 20 || b.last.Rule != "wall" {
+		t.Errorf("%d tokens were verified for a caller whose limit is 20; decided by %s", b.asked, b.last.Rule)
+	}
+	b.want("refused limits", "GET /", peer) // without a token, counted by api alone
+	b.want("allowed limits", "GET /", "192.0.2.2:1", token(t, secret, "sub", "ann"))
+}

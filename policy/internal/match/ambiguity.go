@@ -16,8 +16,10 @@ const (
 	// ControlByte: NUL, another byte below a space, or DEL, raw or encoded.
 	// Some end the text there, or drop it.
 	ControlByte
-	// DotSegment: "." or ".." with an escape or with parameters ("%2e%2e",
-	// "..;x"). Those who resolve before they decode, or cut, keep it.
+	// DotSegment: "." or "..", also with an escape or with parameters
+	// ("%2e%2e", "..;x"). Clients resolve them before they send, so that one
+	// that comes is meant for who does not, or does so after decoding or
+	// cutting.
 	DotSegment
 	// BareParameters: a segment that begins with ";" ("/;x/login"). It is
 	// empty for those who cut parameters, and a segment for the others.
@@ -41,7 +43,7 @@ func (a Ambiguity) String() string {
 		EncodedSlash:   "encoded slash",
 		Backslash:      "backslash",
 		ControlByte:    "control byte",
-		DotSegment:     "disguised dot segment",
+		DotSegment:     "dot segment",
 		BareParameters: "parameters without a segment",
 		InvalidEscape:  "invalid escape",
 		NoSlash:        "no slash at the beginning",

@@ -46,7 +46,8 @@ type span struct{ start, end, from int }
 //
 // Each segment is decoded exactly once; what follows a semicolon in it is cut,
 // an encoded semicolon's too, since something on the way may have decoded it;
-// empty segments vanish and dot segments are resolved, never above the root.
+// empty segments vanish and dot segments, where they are let by, are resolved, never
+// above the root.
 //
 // The empty path is "/" (RFC 9110 section 4.2.3). "*", as OPTIONS has it, is no
 // path but the whole server: it fits only patterns over everything ("/",
@@ -109,9 +110,7 @@ func (p *Path) add(from, end int) {
 		}
 		p.buf = p.buf[:start-1]
 	case ".", "..":
-		if raw != string(segment) {
-			p.note(DotSegment)
-		}
+		p.note(DotSegment)
 		up := len(segment) == 2
 		p.buf = p.buf[:start-1]
 		if up {

@@ -52,7 +52,7 @@ func reference(escaped string) reading {
 	for raw := range strings.SplitSeq(strings.TrimPrefix(escaped, "/"), "/") {
 		name, _, _ := strings.Cut(decoded(raw), ";")
 		dots := name == "." || name == ".."
-		mark(DotSegment, dots && raw != name)
+		mark(DotSegment, dots)
 		mark(BareParameters, name == "" && raw != "")
 		r.open = name != "" && !dots
 		if name == ".." && len(r.segments) > 0 {
