@@ -116,12 +116,13 @@ func (a *abuse) reached(path string) int {
 // other work: a second is far below what a queue would take. Memory: the garbage of an
 // attack may be as much again as what lives, and buffers of its connections stay in
 // pools. 20 MiB lived at the start; at the peak up to 20 more were seen, 32 with the
-// numbers of the long tier, and up to 9 stayed: the bounds are twice that and more, and
+// numbers of the long tier, and up to 9 stayed, beside the 32 MiB
+// of garbage that the daemon lets grow: the bounds are more than that, and
 // a leak of a few KiB a request is over them in the long tier.
 const (
 	mostWait   = time.Second
-	mostMemory = 64 << 10 // KiB, at the peak
-	mostKept   = 24 << 10 // KiB, afterwards
+	mostMemory = 96 << 10 // KiB, at the peak
+	mostKept   = 56 << 10 // KiB, afterwards
 	mostLeft   = 10       // descriptors and goroutines: the connections of the test itself
 )
 
@@ -201,11 +202,11 @@ func (a *abuse) largeHeaders(t *testing.T) {
 	}{
 		{"a MiB", asks("/huge", "X-Large: "+strings.Repeat("x", 1<<20)), sized(100, 2000), []int{0, 431}},
 		{"10,000 fields", asks("/huge", many(10_000)), sized(100, 2000), []int{0, 431}},
-		{"5,000 fields in 60 KiB", asks("/huge", many(5000)), sized(200, 5000), []int{431}},
-		{"a key of 60 KiB", asks("/named/x", "X-Name: "+strings.Repeat("k", 60<<10)), sized(200, 5000), []int{200, 429}},
-		{"20,000 cookies", asks("/named/x", "Cookie: "+strings.Repeat("a;", 20_000)), sized(200, 5000), []int{200, 429}},
-		{"25,000 parameters", asks("/named/x?" + strings.Repeat("a&", 25_000)), sized(200, 5000), []int{200, 429}},
-		{"60 KiB of path", asks("/named/" + strings.Repeat("%41", 20_000)), sized(200, 5000), []int{200, 429}},
+		{"2,000 fields in 24 KiB", asks("/huge", many(2000)), sized(200, 5000), []int{431}},
+		{"a key of 28 KiB", asks("/named/x", "X-Name: "+strings.Repeat("k", 28<<10)), sized(200, 5000), []int{200, 429}},
+		{"14,000 cookies", asks("/named/x", "Cookie: "+strings.Repeat("a;", 14_000)), sized(200, 5000), []int{200, 429}},
+		{"14,000 parameters", asks("/named/x?" + strings.Repeat("a&", 14_000)), sized(200, 5000), []int{200, 429}},
+		{"27 KiB of path", asks("/named/" + strings.Repeat("%41", 9_000)), sized(200, 5000), []int{200, 429}},
 	} {
 		var count tally
 		before := a.cpu()

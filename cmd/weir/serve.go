@@ -97,7 +97,7 @@ func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error
 		Every:        env.Every,
 	}
 	if flags.logFormat == "text" {
-		c.Welcome = env.Stderr
+		c.Welcome = out
 	}
 	return served(env, daemon.Run(ctx, c))
 }

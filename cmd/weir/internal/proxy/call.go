@@ -93,7 +93,7 @@ func (c *call) accepts() bool {
 		c.problem(http.StatusRequestHeaderFieldsTooLarge, "the header has too many fields")
 	case c.in.Method == http.MethodConnect:
 		c.problem(http.StatusNotImplemented, "tunnels are not served here")
-	case !ok || !c.target.sendable(c.settings):
+	case !ok || !c.target.sendable():
 		c.problem(http.StatusBadRequest, "the request's target is not a path")
 	case c.in.Host != "" && !validHost(c.in.Host):
 		c.problem(http.StatusBadRequest, "the request's host is no name and no address")

@@ -49,22 +49,6 @@ func TestTargetsAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestTargetsBehindPrefix(t *testing.T) {
-	upstream, came := seen()
-	up := httptest.NewServer(upstream)
-	t.Cleanup(up.Close)
-	for _, prefix := range []string{"/base", "/base/", "/b%2Fs"} {
-		r := newRig(t, plan{target: up.URL + prefix})
-		want := strings.TrimSuffix(prefix, "/")
-		for _, target := range []string{"/", "//x", "/a%2Fb", "//a|b", "/x?y"} {
-			r.send("GET " + target + " HTTP/1.1\nHost: h\n\n")
-			if got := receive(t, came).RequestURI; got != want+target {
-				t.Errorf("%s %s: upstream got %s", prefix, target, got)
-			}
-		}
-	}
-}
-
 func TestTargetsOfOtherForms(t *testing.T) {
 	for _, test := range []struct{ request, path, host, upstream string }{
 		{"GET http://other.example/a%2Fb?q HTTP/1.1\nHost: h\n\n", "/a%2Fb", "other.example", "/a%2Fb?q"},

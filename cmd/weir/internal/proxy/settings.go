@@ -18,8 +18,8 @@ type Options struct {
 	// Header tells callers what was decided. It is required.
 	Header *header.Writer
 
-	// Upstream is where requests go: http or https, a host, and a path that is
-	// put in front of theirs. Exactly one of Upstream and Demo is given.
+	// Upstream is where requests go: http or https and a host. Exactly one of
+	// Upstream and Demo is given.
 	Upstream *url.URL
 
 	// Demo answers requests here: 200 and a line of JSON.
@@ -40,14 +40,9 @@ type Settings struct {
 	decider  weir.Decider
 	header   *header.Writer
 	upstream *url.URL // nil: demo
-	prefix   prefix   // of the upstream's path
 	trusts   func(remoteAddr string) bool
 	strip    map[string]bool // canonical names
 }
-
-// A prefix is what stands in front of each path, without a slash at its end:
-// decoded, and as it is written.
-type prefix struct{ plain, raw string }
 
 // NewSettings checks o. The error joins a [*weir.FieldError] for each thing that
 // is wrong.
@@ -59,8 +54,6 @@ func NewSettings(o Options) (*Settings, error) {
 	if o.Upstream != nil {
 		upstream := *o.Upstream
 		s.upstream = &upstream
-		s.prefix.plain = strings.TrimSuffix(upstream.Path, "/")
-		s.prefix.raw = strings.TrimSuffix(upstream.EscapedPath(), "/")
 	}
 	for _, name := range o.Strip {
 		s.strip[http.CanonicalHeaderKey(name)] = true
@@ -106,6 +99,8 @@ func checkUpstream(u *url.URL) string {
 		return "it names no host"
 	case u.User != nil:
 		return "credentials in it would be sent with every caller's request"
+	case u.Path != "" && u.Path != "/":
+		return "a path in it would make another target of what was decided"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return "a query or a fragment cannot be joined with that of a request"
 	}

@@ -64,8 +64,8 @@ func withoutOrigin(r *http.Request, uri string) (string, bool) {
 // sendable reports whether the target can be written as it came. A path that
 // net/url would change is written as an opaque one, which may not look like a
 // host.
-func (t target) sendable(s *Settings) bool {
-	return t.plain || s.prefix.raw != "" || !strings.HasPrefix(t.raw, "//")
+func (t target) sendable() bool {
+	return t.plain || !strings.HasPrefix(t.raw, "//")
 }
 
 // join makes out, a copy of the request's URL, that of the same target at the
@@ -80,7 +80,7 @@ func (t target) join(out *url.URL, query string, s *Settings) {
 	if out.Path == "" {
 		out.Path = "/"
 	}
-	out.Path, out.RawPath = s.prefix.plain+out.Path, s.prefix.raw+t.raw
+	out.RawPath = t.raw
 	if !t.plain {
 		out.Opaque = out.RawPath
 	}
