@@ -28,12 +28,15 @@ type call struct {
 	target   target
 	request  weir.Request
 	outcome  weir.Outcome
-	repeated bool      // it was sent to the upstream twice
-	plain    [1]string // the coding of a body that is nothing
+	sent     *http.Request // to the upstream
+	attempts int           // how often net/http has looked for a connection for it
+	attempt  func(string)  // attempted, bound once
+	plain    [1]string     // the coding of a body that is nothing
 }
 
 func newCall(p *Proxy) *call {
 	c := &call{proxy: p, plain: [1]string{"identity"}}
+	c.attempt = c.attempted
 	c.reverse = httputil.ReverseProxy{
 		Rewrite:        c.rewrite,
 		ModifyResponse: c.modify,
@@ -63,8 +66,8 @@ func (c *call) end() {
 	c.out.last(c.in)
 	c.outcome.Reset()
 	c.request = weir.Request{}
-	c.in, c.settings, c.body, c.release = nil, nil, nil, nil
-	c.out, c.target, c.repeated = answer{}, target{}, false
+	c.in, c.settings, c.body, c.release, c.sent = nil, nil, nil, nil, nil
+	c.out, c.target, c.attempts = answer{}, target{}, 0
 	c.proxy.calls.Put(c)
 }
 

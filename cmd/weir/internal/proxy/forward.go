@@ -22,11 +22,8 @@ func (c *call) rewrite(r *httputil.ProxyRequest) {
 	// the map of the request that came.
 	s.clean(r.In.Trailer, false)
 	r.Out.Trailer = r.In.Trailer
-	switch {
-	case r.Out.Body != nil:
+	if r.Out.Body != nil {
 		c.sendBody(r)
-	case r.Out.Header["Upgrade"] == nil:
-		c.once(r.Out)
 	}
 }
 

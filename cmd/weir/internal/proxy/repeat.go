@@ -1,56 +1,45 @@
 package proxy
 
 import (
-	"errors"
 	"io"
 	"net/http"
-	"strings"
-	"syscall"
+	"net/http/httptrace"
 )
 
 // This file says how often a request is sent. net/http sends one without a body
 // again as long as it finds connections that were kept from before, which break
 // one after the other when it is the request that makes the upstream break them:
-// one charge would be carried out as often as there are connections. Such a
-// request is sent again once at most, on a new connection, and only where its
-// method promises that this makes no difference (RFC 9110, section 9.2.2).
+// one charge would be carried out as often as there are connections. Here it is
+// sent again once at most. Which requests net/http sends again at all it decides
+// by their method, or an Idempotency-Key, and by how the connection ended.
 
-// nothing is a body that is empty. Unlike http.NoBody it keeps net/http from
-// sending the request again.
+// nothing is a body that is empty. Unlike none it keeps net/http from sending the
+// request again.
 type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
 func (nothing) Close() error             { return nil }
 
-// once lets net/http send a request without a body once. Its length is said to be
-// unknown, and its coding plain, so that nothing is written of it.
-func (c *call) once(out *http.Request) {
-	out.Body, out.TransferEncoding = nothing{}, c.plain[:]
-}
-
 // RoundTrip is http.RoundTripper's, for this request.
 func (c *call) RoundTrip(out *http.Request) (*http.Response, error) {
-	res, err := c.proxy.transport.RoundTrip(out)
-	if err == nil || !repeatable(out, err) {
-		return res, err
+	c.sent, c.attempts = out, 0
+	if trace := httptrace.ContextClientTrace(out.Context()); trace != nil && out.Body == nil {
+		trace.GetConn = c.attempt // it is ReverseProxy's own, made for this request
 	}
-	c.repeated = true
-	c.proxy.transport.CloseIdleConnections() // where one broke, so may the others have
 	return c.proxy.transport.RoundTrip(out)
 }
 
-// repeatable reports whether a request may be sent again: the connection broke
-// before an answer came, as one that was kept does when the upstream closes it at
-// that moment.
-func repeatable(out *http.Request, err error) bool {
-	if _, empty := out.Body.(nothing); !empty || out.Context().Err() != nil {
-		return false
+// attempted is told whenever net/http looks for a connection for the request. Of
+// the second time it makes the last: on a new connection, if it can, and with a
+// body of which nothing is written, its length being unknown and its coding plain.
+// Nobody else looks at the request then: net/http has waited for who has written
+// it.
+func (c *call) attempted(string) {
+	if c.attempts++; c.attempts == 2 {
+		c.proxy.transport.CloseIdleConnections() // where one broke, so may the others have
+		c.sent.Body, c.sent.TransferEncoding = nothing{}, c.plain[:]
 	}
-	switch out.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-	default:
-		return false
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		strings.Contains(err.Error(), "server closed idle connection") // net/http has no name for it
 }
+
+// repeated reports whether the request was sent more than once.
+func (c *call) repeated() bool { return c.attempts > 1 }
