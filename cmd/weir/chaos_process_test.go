@@ -139,7 +139,7 @@ rules:
 func TestProcessChaos(t *testing.T) {
 	w := newWreck(t)
 	dir := folder(t, map[string]string{"weir.yaml": chaosRules})
-	p := serving(t, build(t), dir, []string{"WEIR_UPSTREAM=http://" + w.address}, "weir.yaml")
+	p := serving(t, build(t), dir, []string{"WEIR_UPSTREAM=http://" + w.address, noHeadroom}, "weir.yaml")
 	client := clientFrom(attacker, nil)
 	defer client.CloseIdleConnections()
 	for range 200 {

@@ -86,7 +86,7 @@ func startReloading(t *testing.T) *reloading {
 	t.Cleanup(r.upstream.Close)
 	t.Cleanup(r.upstream.CloseClientConnections)
 	r.dir = folder(t, map[string]string{"weir.yaml": rulesOf("a", 0), "cert.pem": cert, "tls.pem": key})
-	r.testProcess = serving(t, build(t), r.dir, []string{"WEIR_UPSTREAM=" + r.upstream.URL}, "weir.yaml")
+	r.testProcess = serving(t, build(t), r.dir, []string{"WEIR_UPSTREAM=" + r.upstream.URL, noHeadroom}, "weir.yaml")
 	return r
 }
 
