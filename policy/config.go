@@ -211,7 +211,7 @@ type JWT struct {
 // Path says how paths are read before they are matched.
 type Path struct {
 	// Ambiguous says what becomes of a path that two readers could take apart
-	// differently (an encoded slash, a backslash, NUL, an encoded dot segment).
+	// differently (an encoded slash, a backslash, NUL, a dot segment).
 	Ambiguous Ambiguous `yaml:"ambiguous"`
 
 	// Fold ignores the case of letters, for upstreams that do.

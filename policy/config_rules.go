@@ -39,7 +39,8 @@ type Rule struct {
 	// store keys: 1 to 32 of a-z 0-9 . _ -, beginning with a letter or digit.
 	Name string `yaml:"name"`
 
-	// Was is the name that the rule had before: its states are kept.
+	// Was is the first name that the rule had: its states are kept for as long as
+	// this stands here.
 	Was string `yaml:"was"`
 
 	// Match lists patterns in the syntax of http.ServeMux, one of which must
