@@ -16,6 +16,16 @@ func (m Micros) Duration() time.Duration {
 	return time.Duration(min(max(m, -most), most)) * time.Microsecond
 }
 
+// Ceil is a span in whole units, rounded up: who waits so many does not come too
+// early. A span that is over is 0. A unit is at least a microsecond, in whole
+// ones.
+func (m Micros) Ceil(unit time.Duration) int64 {
+	if m <= 0 {
+		return 0
+	}
+	return int64((m-1)/Micros(unit/time.Microsecond)) + 1
+}
+
 // MaxMicros bounds instants, periods and the time that the largest debt of a
 // limit may need to clear: 2^52 µs, which is 142 years, or as an instant the
 // year 2112. Twice this is still exact in a double.

@@ -1,6 +1,10 @@
 package clientip
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
+)
 
 // maxParams bounds the parameters of an element of Forwarded: four are
 // registered, and a proxy may add some of its own.
@@ -40,7 +44,7 @@ func containsName(names []string, name string) bool {
 // cutPair cuts the first name=value off s, up to a semicolon or the end. The
 // value is as written, with its quotes.
 func cutPair(s string) (name, value, rest string, ok bool) {
-	name, rest = cutSpan(s, isTokenChar)
+	name, rest = cutSpan(s, httpsyntax.IsTokenByte)
 	if name == "" || !strings.HasPrefix(rest, "=") {
 		return "", "", "", false
 	}
@@ -98,23 +102,8 @@ func unquote(value string) string {
 	return string(plain)
 }
 
-// isToken says whether s is a token, as the names of headers are.
-func isToken(s string) bool {
-	span, rest := cutSpan(s, isTokenChar)
-	return span != "" && rest == ""
-}
-
-// isTokenChar says whether a token may have c in it (RFC 9110 section 5.6.2).
-func isTokenChar(c byte) bool {
-	return isAlnum(c) || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
-}
-
 // isValueChar says whether c may be in a value outside quotes. By the standard
 // that is a token, but proxies write IPv6 addresses and ports without quotes.
 func isValueChar(c byte) bool {
-	return isTokenChar(c) || c == '[' || c == ']' || c == ':'
-}
-
-func isAlnum(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return httpsyntax.IsTokenByte(c) || c == '[' || c == ']' || c == ':'
 }

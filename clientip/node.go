@@ -3,6 +3,8 @@ package clientip
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // maxNodeBytes bounds the text of an address: 45 bytes at most, brackets and a
@@ -77,7 +79,7 @@ func isNodePort(s string) bool {
 		return isPort(s)
 	}
 	span, rest := cutSpan(name, func(c byte) bool {
-		return isAlnum(c) || c == '.' || c == '_' || c == '-'
+		return httpsyntax.IsAlphanumeric(c) || c == '.' || c == '_' || c == '-'
 	})
 	return span != "" && rest == ""
 }

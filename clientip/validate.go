@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // ConfigError is one thing that is wrong with a [Config]. The error of [New]
@@ -85,7 +87,7 @@ func (c Config) checkHeader() []error {
 		return []error{wrong("TrustUnix", "true", "there is no Header to believe", nameOne)}
 	case c.Header == "":
 		return nil
-	case !isToken(c.Header):
+	case !httpsyntax.IsToken(c.Header):
 		return []error{wrong("Header", strconv.Quote(c.Header), problem, remedy)}
 	case problem != "":
 		return []error{wrong("Header", c.Header, problem, remedy)}
@@ -101,7 +103,7 @@ const nameOne = "name exactly one header, such as X-Forwarded-For"
 // wrongName returns what is wrong with believing a header of this name, or "".
 func wrongName(name string) (problem, remedy string) {
 	switch {
-	case !isToken(name):
+	case !httpsyntax.IsToken(name):
 		return "is no header's name", nameOne
 	case strings.Contains(name, "_"):
 		return "has an underscore, which some servers take for a hyphen, so that a caller's header passes for the proxy's",

@@ -81,11 +81,11 @@ func (w *Writer) retryAfter(o *weir.Outcome) int64 {
 	jitter := weir.Micros(w.config.Jitter / time.Microsecond)
 	switch causeStatus(o) { // a wait is a wait, whatever status the caller is told
 	case http.StatusTooManyRequests:
-		return max(1, seconds(sum(longest(o), w.upTo(jitter))))
+		return max(1, sum(longest(o), w.upTo(jitter)).Ceil(time.Second))
 	case http.StatusServiceUnavailable:
 		// From 1 µs, so that each whole second is as likely as the next.
 		spread := 1 + w.upTo(faultWait+max(jitter, faultJitter)-1)
-		return seconds(sum(max(0, o.RetryAfter), spread))
+		return sum(max(0, o.RetryAfter), spread).Ceil(time.Second)
 	}
 	return 0
 }

@@ -3,20 +3,13 @@ package header
 import (
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/weirhq/weir"
 )
 
 // second in microseconds.
 const second = 1_000_000
-
-// seconds rounds up to whole seconds; what is over already is 0.
-func seconds(m weir.Micros) int64 {
-	if m <= 0 {
-		return 0
-	}
-	return int64((m-1)/second + 1)
-}
 
 // sum adds two spans that are not negative; what is too long for an int64
 // becomes the longest span.
@@ -68,15 +61,15 @@ func (p *policy) window(t *weir.Take, d *weir.Decision, r int64) int64 {
 	case p.algorithm == weir.Concurrency: // slots come back when their holders are done
 		return 0
 	case !d.Allowed && !d.Never:
-		return max(1, seconds(d.RetryAfter))
+		return max(1, d.RetryAfter.Ceil(time.Second))
 	case p.algorithm == weir.TokenBucket && r > 0:
-		return max(1, seconds(weir.Micros(muldiv(r, int64(p.period), p.count, true))))
+		return max(1, weir.Micros(muldiv(r, int64(p.period), p.count, true)).Ceil(time.Second))
 	case p.algorithm == weir.TokenBucket:
-		return max(1, seconds(p.wait(t, d)))
+		return max(1, p.wait(t, d).Ceil(time.Second))
 	case d.ResetAfter > 0:
-		return seconds(d.ResetAfter)
+		return d.ResetAfter.Ceil(time.Second)
 	}
-	return seconds(p.period)
+	return p.period.Ceil(time.Second)
 }
 
 // wait is how long an empty bucket needs for the cost of t, or for one unit

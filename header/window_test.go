@@ -12,23 +12,6 @@ import (
 	"github.com/weirhq/weir/algorithm"
 )
 
-func TestSeconds(t *testing.T) {
-	f := func(in weir.Micros, want int64) {
-		t.Helper()
-		if got := seconds(in); got != want {
-			t.Errorf("%d µs: got %d s, want %d", in, got, want)
-		}
-	}
-	f(math.MinInt64, 0)
-	f(-1, 0)
-	f(0, 0)
-	f(1, 1)
-	f(999_999, 1)
-	f(1_000_000, 1)
-	f(1_000_001, 2)
-	f(math.MaxInt64, 9_223_372_036_855)
-}
-
 func TestQuota(t *testing.T) {
 	f := func(count int64, period weir.Micros, q, w int64) {
 		t.Helper()

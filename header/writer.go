@@ -3,6 +3,7 @@ package header
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/weirhq/weir"
 )
@@ -108,9 +109,9 @@ func (w *Writer) legacy(f *fields, text []byte, o *weir.Outcome, members []membe
 	reset := max(0, d.ResetAfter)
 	switch {
 	case !w.config.EpochReset:
-		text = f.number(text, keyReset, seconds(reset))
+		text = f.number(text, keyReset, reset.Ceil(time.Second))
 	case o.Stamp.Now > 0: // without a time there is no instant to name
-		text = f.number(text, keyReset, seconds(sum(o.Stamp.Now, reset)))
+		text = f.number(text, keyReset, sum(o.Stamp.Now, reset).Ceil(time.Second))
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // Key is one part of what a rule counts by. It comes from one of the functions
@@ -110,15 +111,11 @@ func checkKind(field, kind string) *weir.FieldError {
 		return weir.Invalid(field, quote(kind), "a kind has 1 to 64 characters", "name what the value is, such as user")
 	}
 	for i := range len(kind) {
-		if c := kind[i]; !isAlphanumeric(c) && strings.IndexByte(":._-", c) < 0 {
+		if c := kind[i]; !httpsyntax.IsAlphanumeric(c) && strings.IndexByte(":._-", c) < 0 {
 			return weir.Invalid(field, quote(kind), "a kind is letters, digits and :._-", "")
 		}
 	}
 	return nil
-}
-
-func isAlphanumeric(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // checkHeader refuses what no request's header can hold.
@@ -126,18 +123,8 @@ func checkHeader(name, key string) *weir.FieldError {
 	switch {
 	case key == "Host":
 		return weir.Invalid("ByHeader", name, "net/http keeps it apart from the header", `use By("host", …) with r.Host`)
-	case !isToken(name):
+	case !httpsyntax.IsToken(name):
 		return weir.Invalid("ByHeader", quote(name), "it is no name of a header", "write it like X-Api-Key")
 	}
 	return nil
-}
-
-// isToken reports whether s is a field name (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !isAlphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
 }

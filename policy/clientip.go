@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/clientip"
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // clientIP compiles whom to believe about callers' addresses.
@@ -26,7 +27,7 @@ func (c *compiler) clientIP() {
 	if to.Hops > 0 {
 		to.MaxHops = max(to.Hops, most)
 	}
-	if from.Header != "" && isToken(from.Header) && strings.ContainsFunc(from.Header, oddInHeader) && !strings.Contains(from.Header, "_") {
+	if from.Header != "" && httpsyntax.IsToken(from.Header) && strings.ContainsFunc(from.Header, oddInHeader) && !strings.Contains(from.Header, "_") {
 		c.refuse("bad-header", "client_ip.header", Span{}, "header "+from.Header+": some servers take other characters for a hyphen, so that a caller's header passes for the proxy's", "use letters, digits and hyphens, such as X-Real-IP")
 	}
 	resolver, err := clientip.New(to)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -110,24 +111,12 @@ func (c *compiler) headerName(path, name string) (string, bool) {
 	switch {
 	case key == "Host":
 		c.refuse("bad-header", path, Span{}, "header Host: it is kept apart from the header", "use a host in match, or the key `host`")
-	case !isToken(name):
+	case !httpsyntax.IsToken(name):
 		c.refuse("bad-header", path, Span{}, fmt.Sprintf("header %q: it is no name of a header", name), "write it like X-Api-Key")
 	default:
 		return key, true
 	}
 	return "", false
-}
-
-// isToken reports whether s is a field name (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !alphanumeric && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // exemptions compiles Config.Exempt.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy/internal/match"
@@ -215,7 +216,7 @@ func (c *call) explainLimits(x *RuleExplanation, a *Applied) {
 			Limit: l.Name(), Text: l.String(), Cost: o.Takes[i].Cost,
 			Allowed: d.Allowed, Never: d.Never,
 			Capacity: l.Capacity(), Remaining: d.Remaining,
-			RetryAfterMS: millis(d.RetryAfter), ResetAfterMS: millis(d.ResetAfter),
+			RetryAfterMS: d.RetryAfter.Ceil(time.Millisecond), ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode: d.Mode.String(),
 		})
 	}
@@ -259,6 +260,3 @@ func (r *rule) fit(c *call) string {
 // KeyHash is the part of a key's hash that logs and explanations show: enough to
 // tell callers apart, and too little to be one of them.
 func KeyHash(k weir.Key) string { return hex.EncodeToString(k[:4]) }
-
-// millis is a span in milliseconds, rounded up.
-func millis(m weir.Micros) int64 { return (int64(m) + 999) / 1000 }

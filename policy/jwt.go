@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/policy/internal/token"
 )
 
@@ -76,7 +77,7 @@ func (c *compiler) tokenFrom(text string) {
 		c.refuse("bad-jwt", "jwt.from", Span{0, len(word)}, fmt.Sprintf("jwt.from %q: a token is in a header or a cookie", text), hint)
 		return
 	}
-	if !isToken(name) {
+	if !httpsyntax.IsToken(name) {
 		c.refuse("bad-jwt", "jwt.from", Span{}, fmt.Sprintf("jwt.from %q: %q is no name of a %s", text, name, word), hint)
 		return
 	}

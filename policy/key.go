@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/internal/suggest"
 )
 
@@ -89,7 +90,7 @@ func (c *compiler) parsePart(path, text string, allowed ...origin) (part, bool) 
 			p.kind = "header:" + p.name
 			return p, true
 		}
-	case p.origin == fromCookie && !isToken(name):
+	case p.origin == fromCookie && !httpsyntax.IsToken(name):
 		c.refuse("bad-key", path, Span{len(word) + 1, len(name)}, fmt.Sprintf("%q: it is no name of a cookie", name), "")
 	default:
 		return p, true

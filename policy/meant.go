@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // This file says what was probably meant by a text that its field could make
@@ -91,12 +93,12 @@ func meantPart(text string, allowed []origin) string {
 	at := strings.IndexAny(text, ".=/ ")
 	for _, o := range allowed {
 		word, takes := origins[o].word, origins[o].argument != ""
-		if at > 0 && takes && text[:at] == word && isToken(text[at+1:]) {
+		if at > 0 && takes && text[:at] == word && httpsyntax.IsToken(text[at+1:]) {
 			return "did you mean " + word + ":" + text[at+1:] + "?"
 		}
 	}
 	header := strings.Contains(text, "-") && canonicalHeader(text) == text || strings.HasPrefix(strings.ToLower(text), "x-")
-	if header && isToken(text) && slices.Contains(allowed, fromHeader) {
+	if header && httpsyntax.IsToken(text) && slices.Contains(allowed, fromHeader) {
 		return "did you mean header:" + text + "?"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/policy/internal/match"
 )
 
@@ -163,7 +164,7 @@ func (c *compiler) trustedHeaderNames() {
 		path := element("client_ip.trusted_headers", i)
 		key := canonicalHeader(name)
 		switch {
-		case !isToken(name):
+		case !httpsyntax.IsToken(name):
 			c.refuse("bad-header", path, Span{}, fmt.Sprintf("header %q: it is no name of a header", name), "write it like X-Plan")
 		case strings.ContainsFunc(name, oddInHeader):
 			c.refuse("bad-header", path, Span{}, "header "+name+": some servers take other characters for a hyphen, so that a caller's header passes for the proxy's", "use letters, digits and hyphens, such as X-Plan")

@@ -27,16 +27,17 @@ var library = []string{
 var rooms = []room{
 	// The root module. Its users get the standard library and nothing else.
 	{path: "algorithm", floor: 0},
-	{path: "clientip", floor: 0},
+	{path: "clientip", floor: 1, house: []string{"internal/httpsyntax"}},
 	{path: "accesslog", floor: 0},
 	{path: "internal/table", floor: 0},
 	{path: "internal/house", floor: 0},
+	{path: "internal/httpsyntax", floor: 0},
 	{path: "internal/suggest", floor: 0},
 	{path: ".", floor: 1, house: []string{"algorithm", "internal/suggest"}},
 	{path: "memstore", floor: 2, house: []string{".", "algorithm", "internal/table"}},
 	{path: "header", floor: 2, house: []string{"."}},
 	{path: "tier", floor: 3, house: []string{".", "internal/table"}},
-	{path: "httplimit", floor: 3, house: []string{".", "header", "clientip"}},
+	{path: "httplimit", floor: 3, house: []string{".", "header", "clientip", "internal/httpsyntax"}},
 	// Not algorithm: the oracle shares no arithmetic with what it judges.
 	{path: "storetest", floor: 3, house: []string{"."}, modules: []string{
 		"github.com/anishathalye/porcupine",
@@ -53,11 +54,11 @@ var rooms = []room{
 	{path: "grpclimit", floor: 3, house: []string{"."}, modules: []string{
 		"google.golang.org/grpc",
 	}},
-	{path: "policy/internal/match", floor: 3},
+	{path: "policy/internal/match", floor: 3, house: []string{"internal/httpsyntax"}},
 	{path: "policy/internal/token", floor: 3, modules: []string{
 		"github.com/golang-jwt/jwt/v5",
 	}},
-	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
+	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/httpsyntax", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
 		"cel.dev/cel-go",
 		"go.yaml.in/yaml/v4",
 	}},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // blanks may stand between the method and the rest.
@@ -136,23 +138,13 @@ func (r *reader) readMethod() int {
 	switch {
 	case strings.ContainsAny(method, "*|,"):
 		r.fail(start, end, "is not one method", "give each method a pattern of its own; for every method leave it out")
-	case !isToken(method):
+	case !httpsyntax.IsToken(method):
 		r.fail(start, end, "is no method", "write one word, such as POST")
 	case method != capitals:
 		r.fail(start, end, "is not in capitals", "write "+capitals)
 	}
 	r.pattern.method = capitals
 	return end + len(before[length:]) - len(strings.TrimLeft(before[length:], blanks))
-}
-
-// isToken reports whether a method is one by RFC 9110 section 5.6.2.
-func isToken(method string) bool {
-	for _, c := range []byte(method) {
-		if !alphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // failPath reports that there is no slash in the rest after the method, and
@@ -207,7 +199,7 @@ func isHostname(name string) bool {
 			return false
 		}
 		for _, c := range []byte(label) {
-			if !alphanumeric(c) && c != '-' && c != '_' {
+			if !httpsyntax.IsAlphanumeric(c) && c != '-' && c != '_' {
 				return false
 			}
 		}

@@ -3,6 +3,8 @@ package match
 import (
 	"bytes"
 	"strings"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // Options says how paths are read and compared. All paths, patterns and sets
@@ -224,16 +226,11 @@ func (p *Path) String() string {
 func appendEscaped(b, segment []byte) []byte {
 	const plain, hexadecimal = "-._~!$&'()*+,=:@", "0123456789ABCDEF"
 	for _, c := range segment {
-		if alphanumeric(c) || strings.IndexByte(plain, c) >= 0 {
+		if httpsyntax.IsAlphanumeric(c) || strings.IndexByte(plain, c) >= 0 {
 			b = append(b, c)
 			continue
 		}
 		b = append(b, '%', hexadecimal[c>>4], hexadecimal[c&15])
 	}
 	return b
-}
-
-// alphanumeric reports whether c is an ASCII letter or digit.
-func alphanumeric(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }

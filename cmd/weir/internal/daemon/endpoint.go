@@ -13,6 +13,8 @@ import (
 type endpoint struct {
 	name     string // as the rules file has it: proxy, http or ops
 	config   policy.Listener
+	handler  http.Handler // behind the guard
+	streams  bool         // the handler sets deadlines itself
 	listener *listen.Listener
 	server   *listen.Server
 	done     chan struct{} // closed when the server has ended
@@ -39,46 +41,37 @@ func (e *endpoint) url() string {
 // bind opens every listener, and serves none yet.
 func (d *daemon) bind(ctx context.Context) error {
 	p := d.engine.Policy()
-	for _, f := range d.faces(p) {
+	for _, e := range d.wanted(p) {
 		c := listen.Config{
-			Address:       f.config.Address,
-			MaxConns:      f.config.MaxConns,
-			MaxConnsPerIP: f.config.MaxConnsPerIP,
+			Address:       e.config.Address,
+			MaxConns:      e.config.MaxConns,
+			MaxConnsPerIP: e.config.MaxConnsPerIP,
 			Exempt:        p.Config().ClientIP.TrustedProxies,
-			Streams:       f.streams,
-			Logger:        d.config.Log.With("listener", f.name),
+			Streams:       e.streams,
+			Logger:        d.config.Log.With("listener", e.name),
 		}
-		if f.config.TLS != nil {
-			c.TLS = d.surfaces.tls(f.name)
+		if e.config.TLS != nil {
+			c.TLS = d.surfaces.tls(e.name)
 		}
-		if err := d.open(ctx, f, c); err != nil {
+		if err := d.open(ctx, e, c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// face is a surface that is to be served.
-type face struct {
-	name    string
-	config  *policy.Listener
-	handler http.Handler
-	streams bool // it sets deadlines itself
-}
-
-// open binds one listener. Those that were opened before are closed by the
+// open binds one endpoint. Those that were opened before are closed by the
 // daemon's end.
-func (d *daemon) open(ctx context.Context, f face, c listen.Config) error {
+func (d *daemon) open(ctx context.Context, e *endpoint, c listen.Config) error {
 	l, err := listen.Open(ctx, c)
 	if err != nil {
-		return unusable(f.name, f.config.Address, err)
+		return unusable(e.name, e.config.Address, err)
 	}
-	d.metrics.Listener(f.name, l.Counts)
-	d.surfaces.handlers[f.name] = f.handler
-	d.surfaces.bound[f.name] = boundTo(f.config, l.Addr())
-	d.endpoints = append(d.endpoints, &endpoint{
-		name: f.name, config: *f.config, listener: l, server: l.Server(d.surfaces.handler(f.name)), done: make(chan struct{}),
-	})
+	d.metrics.Listener(e.name, l.Counts)
+	d.surfaces.handlers[e.name] = e.handler
+	d.surfaces.bound[e.name] = boundTo(&e.config, l.Addr())
+	e.listener, e.server = l, l.Server(d.surfaces.handler(e.name))
+	d.endpoints = append(d.endpoints, e)
 	return nil
 }
 

@@ -35,10 +35,10 @@ type surfaces struct {
 // settings are what a policy makes of the surfaces. They do not change.
 type settings struct {
 	rules    decide.Rules
-	proxy    *proxy.Settings // nil without a proxy
-	upstream string          // what the proxy passes on to; "" without one
-	doors    map[string]door // of listeners, by name
-	kept     []string        // fields that the file has no more and that hold until a restart
+	proxy    *proxy.Settings  // nil without a proxy
+	upstream string           // what the proxy passes on to; "" without one
+	guards   map[string]guard // of listeners, by name
+	kept     []string         // fields that the file has no more and that hold until a restart
 }
 
 // prepare makes settings of a policy, and changes nothing.
@@ -50,7 +50,7 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 	}
 	view := s.view(p)
 	made := &settings{rules: decide.Rules{Decider: s.timed(view), Explain: view.Explain, Header: w}}
-	made.doors, made.kept = s.doors(p)
+	made.guards, made.kept = s.guards(p)
 	if !s.proxied {
 		return made, nil
 	}
@@ -107,13 +107,14 @@ func (d *daemon) buildSurfaces(p *policy.Policy) error {
 	return err
 }
 
-// faces lists the surfaces that a policy wants served, the operators' last.
-func (d *daemon) faces(p *policy.Policy) []face {
+// wanted lists the endpoints that a policy wants served, the operators' last. None
+// is open yet.
+func (d *daemon) wanted(p *policy.Policy) []*endpoint {
 	listeners := p.Config().Listeners()
-	var list []face
+	var list []*endpoint
 	add := func(name string, config *policy.Listener, handler http.Handler, streams bool) {
 		if config != nil {
-			list = append(list, face{name, config, handler, streams})
+			list = append(list, &endpoint{name: name, config: *config, handler: handler, streams: streams, done: make(chan struct{})})
 		}
 	}
 	add(proxyName, listeners.Proxy, d.proxy, true)

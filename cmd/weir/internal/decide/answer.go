@@ -2,6 +2,7 @@ package decide
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/weirhq/weir"
 )
@@ -70,7 +71,7 @@ func takeAnswer(l *weir.Limit, o *weir.Outcome) TakeAnswer {
 	d := &o.Decisions[0]
 	a.Never, a.Count, a.Capacity = d.Never, l.Spec().Count, l.Capacity()
 	a.Remaining, a.Granted = d.Remaining, d.Granted
-	a.RetryAfterMS, a.ResetAfterMS = millis(d.RetryAfter), millis(d.ResetAfter)
+	a.RetryAfterMS, a.ResetAfterMS = d.RetryAfter.Ceil(time.Millisecond), d.ResetAfter.Ceil(time.Millisecond)
 	a.DecidedAt = int64(o.Stamp.Now)
 	return a
 }
@@ -81,13 +82,4 @@ func unless(never bool, v int64) *int64 {
 		return nil
 	}
 	return &v
-}
-
-// millis rounds up, so that nobody comes too early.
-func millis(m weir.Micros) int64 {
-	n := int64(m) / 1000
-	if m%1000 > 0 {
-		n++
-	}
-	return n
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
@@ -109,7 +110,7 @@ func wait(o *weir.Outcome, fields map[string]string) int64 {
 		seconds, _ := strconv.ParseInt(fields["Retry-After"], 10, 64)
 		return seconds * 1000
 	}
-	return millis(o.RetryAfter)
+	return o.RetryAfter.Ceil(time.Millisecond)
 }
 
 // policies tells of each take.
@@ -125,9 +126,9 @@ func policies(o *weir.Outcome) []policyAnswer {
 			Count:        l.Spec().Count,
 			Capacity:     l.Capacity(),
 			Remaining:    d.Remaining,
-			RetryAfterMS: unless(d.Never, millis(d.RetryAfter)),
+			RetryAfterMS: unless(d.Never, d.RetryAfter.Ceil(time.Millisecond)),
 			Never:        d.Never,
-			ResetAfterMS: millis(d.ResetAfter),
+			ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode:         d.Mode.String(),
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // CheckRequest describes a request to decide. Method and Path must be there.
@@ -47,7 +48,7 @@ func readRequest(body []byte) (*weir.Request, *problem.Problem) {
 
 func (f fields) method() string {
 	method, ok := f.needed("method", longestMethod, "write one, as in GET")
-	if ok && !isToken(method) {
+	if ok && !httpsyntax.IsToken(method) {
 		f.add("method", "it is no token of HTTP", "write it as on the wire, as in GET")
 	}
 	return method
@@ -116,7 +117,7 @@ func (f fields) headers() map[string][]string {
 		at, name := join("headers", m.name), http.CanonicalHeaderKey(m.name)
 		_, twice := h[name]
 		switch {
-		case !isToken(m.name):
+		case !httpsyntax.IsToken(m.name):
 			f.add(at, "no header has such a name", "")
 		case name == "Host":
 			f.add(at, "the host is no header here", "write it in the field host")
@@ -164,16 +165,4 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // bytes than ASCII are no part of a URI, and come all the same.
 func visible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
-}
-
-// isToken reports whether s is a token (RFC 9110, section 5.6.2).
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return s != ""
 }

@@ -5,12 +5,9 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
-)
 
-// unauthorized is the body of every refusal: it says the same of a wrong token
-// as of none.
-const unauthorized = `{"type":"about:blank","title":"Unauthorized","status":401,` +
-	`"detail":"this listener wants its token, as Authorization: Bearer"}` + "\n"
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
+)
 
 // RequireToken lets only requests through that carry the token, in one
 // Authorization field of the scheme Bearer; others are answered 401. How long
@@ -25,18 +22,14 @@ func RequireToken(token string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		h := w.Header()
-		h.Set("WWW-Authenticate", "Bearer")
-		h.Set("Content-Type", "application/problem+json")
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("WWW-Authenticate", "Bearer")
 		if r.ProtoMajor == 1 && r.ContentLength != 0 {
-			h.Set("Connection", "close") // nobody reads a stranger's body
+			w.Header().Set("Connection", "close") // nobody reads a stranger's body
 		}
-		w.WriteHeader(http.StatusUnauthorized)
-		if r.Method != http.MethodHead {
-			_, _ = w.Write([]byte(unauthorized))
-		}
+		problem.Write(w, r, problem.Problem{
+			Status: http.StatusUnauthorized,
+			Detail: "this listener wants its token, as Authorization: Bearer", // the same of a wrong token as of none
+		})
 	})
 }
 

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strconv"
+
+	"github.com/weirhq/weir/cmd/weir/internal/problem"
 )
 
 // A failure is why a request that was let in has no answer of the upstream's.
@@ -88,17 +89,8 @@ func (p *Proxy) reached() {
 	}
 }
 
-// problem answers with a problem (RFC 9457) of the proxy's own. The detail is a
-// constant.
+// problem answers with a problem (RFC 9457) of the proxy's own.
 func (c *call) problem(status int, detail string) {
 	c.leaveBody()
-	h := c.out.Header()
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	c.out.WriteHeader(status)
-	if c.in.Method != http.MethodHead {
-		_, _ = c.out.Write([]byte(`{"type":"about:blank","title":"` + http.StatusText(status) +
-			`","status":` + strconv.Itoa(status) + `,"detail":"` + detail + "\"}\n"))
-	}
+	problem.Write(&c.out, c.in, problem.Problem{Status: status, Detail: detail})
 }

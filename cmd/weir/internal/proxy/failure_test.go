@@ -99,6 +99,22 @@ func brokenUpstream(t *testing.T, answer func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
+// unasked switches to a protocol that nobody has asked for.
+func unasked(c net.Conn) {
+	_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+}
+
+// An upstream that switches protocols while the body is still coming has not been
+// asked to any more than behind a whole one.
+func TestUpgradeUnaskedAmidTheBody(t *testing.T) {
+	r := newRig(t, plan{target: brokenUpstream(t, unasked)})
+	c := r.dial()
+	write(t, c, "POST / HTTP/1.1\nHost: h\nContent-Length: 4\n\nbo")
+	if res, text := answerOf(t, bufio.NewReader(c), http.MethodPost); res.StatusCode != http.StatusBadGateway {
+		t.Errorf("%s %s", res.Status, text)
+	}
+}
+
 func TestUpstreamFails(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -114,13 +130,13 @@ func TestUpstreamFails(t *testing.T) {
 				_, err = io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20))
 			}
 		}, http.StatusBadGateway, proxy.Stats{BadUpstream: 1}},
-		{"upgrades unasked", func(c net.Conn) {
-			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
-		}, http.StatusBadGateway, proxy.Stats{BadUpstream: 1}},
+		{"upgrades unasked", unasked, http.StatusBadGateway, proxy.Stats{BadUpstream: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := plan{target: brokenUpstream(t, test.answer)}
-			p.config.Timeouts.Answer = 100 * time.Millisecond
+			if test.want.SlowUpstream > 0 {
+				p.config.Timeouts.Answer = 100 * time.Millisecond
+			}
 			r := newRig(t, p)
 			res, text := r.do(http.MethodPost, strings.NewReader("body"))
 			if res.StatusCode != test.status || res.Header.Get("Content-Type") != "application/problem+json" {

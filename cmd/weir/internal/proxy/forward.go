@@ -49,7 +49,8 @@ func (c *call) modify(res *http.Response) error {
 		return nil
 	}
 	c.body.hasAnswer()
-	if c.in.ProtoMajor == 1 && c.body.progress() != whole {
+	// The Connection of a switch of protocols says whether it was asked for.
+	if c.in.ProtoMajor == 1 && c.body.progress() != whole && res.StatusCode != http.StatusSwitchingProtocols {
 		c.answerEarly(res.Header)
 	}
 	return nil

@@ -26,6 +26,25 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 10 * time.Second
 
+// outlasted is a timeout that a busy machine does not reach by itself, for tests of
+// what goes on longer than a timeout.
+const outlasted = time.Second
+
+// byEach runs a test with and without TLS, which is by HTTP/2 and by HTTP/1, both
+// at once: they wait for most of their time.
+func byEach(t *testing.T, test func(t *testing.T, tls *tls.Config, tr *http.Transport)) {
+	t.Helper()
+	server, client := certified(t)
+	t.Run("HTTP1", func(t *testing.T) {
+		t.Parallel()
+		test(t, nil, &http.Transport{})
+	})
+	t.Run("HTTP2", func(t *testing.T) {
+		t.Parallel()
+		test(t, server, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true})
+	})
+}
+
 // A script decides as it is told and remembers what it was asked.
 type script struct {
 	decide func(r *weir.Request, o *weir.Outcome) // nil: let pass

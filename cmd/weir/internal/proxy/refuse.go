@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/header"
@@ -120,11 +121,7 @@ func pushback(o *weir.Outcome) string {
 	case o.Never:
 		return "-1"
 	}
-	ms := o.RetryAfter / 1000
-	if o.RetryAfter%1000 > 0 {
-		ms++
-	}
-	return strconv.FormatInt(min(int64(ms), most), 10)
+	return strconv.FormatInt(min(o.RetryAfter.Ceil(time.Millisecond), most), 10)
 }
 
 // percent encodes a message as gRPC wants it: the visible characters of ASCII

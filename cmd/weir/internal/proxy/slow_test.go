@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -18,13 +19,10 @@ import (
 // A client that stops sending its body is answered 408, by HTTP/1 and HTTP/2;
 // one that is slow but moves is served.
 func TestSlowBody(t *testing.T) {
-	server, client := certified(t)
-	for _, secure := range []bool{false, true} {
+	byEach(t, func(t *testing.T, tls *tls.Config, tr *http.Transport) {
 		p := plan{upstream: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })}
-		p.config.Timeouts.Read = 100 * time.Millisecond
-		if secure {
-			p.listen.TLS = server
-		}
+		p.config.Timeouts.Read = outlasted
+		p.listen.TLS = tls
 		r := newRig(t, p)
 		for _, test := range []struct {
 			parts, want int
@@ -44,48 +42,44 @@ func TestSlowBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, _ := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req)
+			res, _ := roundTrip(t, tr, req)
 			if res.StatusCode != test.want {
-				t.Errorf("secure %t, stalls %t: %s", secure, test.stalls, res.Status)
+				t.Errorf("stalls %t: %s", test.stalls, res.Status)
 			}
 			from.Close()
 		}
 		if got := r.proxy.Stats(); got != (proxy.Stats{SlowClients: 1}) {
-			t.Errorf("secure %t: %+v", secure, got)
+			t.Errorf("%+v", got)
 		}
-	}
+	})
 }
 
 // The deadline of a body that has been read is over: the answer to an upload may
 // take longer than a read.
 func TestAnswerAfterUploadMayBeLate(t *testing.T) {
-	p := plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-time.After(120 * time.Millisecond) // longer than Read
-		_, _ = io.WriteString(w, "late")
-	})}
-	p.config.Timeouts.Read = 30 * time.Millisecond
-	server, client := certified(t)
-	for _, secure := range []bool{false, true} {
-		if secure {
-			p.listen.TLS = server
-		}
+	byEach(t, func(t *testing.T, tls *tls.Config, tr *http.Transport) {
+		p := plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-time.After(2 * outlasted)
+			_, _ = io.WriteString(w, "late")
+		})}
+		p.config.Timeouts.Read = outlasted
+		p.listen.TLS = tls
 		r := newRig(t, p)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, strings.NewReader("body"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res, text := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req); text != "late" {
-			t.Errorf("secure %t: %s %q", secure, res.Status, text)
+		if res, text := roundTrip(t, tr, req); text != "late" {
+			t.Errorf("%s %q", res.Status, text)
 		}
-	}
+	})
 }
 
 // A client that takes nothing of its answer loses the connection, and the
 // upstream its request.
 func TestSlowReader(t *testing.T) {
-	server, client := certified(t)
-	for _, secure := range []bool{false, true} {
+	byEach(t, func(t *testing.T, tls *tls.Config, tr *http.Transport) {
 		ended := make(chan struct{})
 		p := plan{upstream: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer close(ended)
@@ -96,15 +90,12 @@ func TestSlowReader(t *testing.T) {
 			}
 		})}
 		p.config.Timeouts.Write = 100 * time.Millisecond
-		if secure {
-			p.listen.TLS = server
-		}
+		p.listen.TLS = tls
 		r := newRig(t, p)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr := &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}
 		res, err := tr.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
@@ -112,36 +103,33 @@ func TestSlowReader(t *testing.T) {
 		receive(t, ended)
 		res.Body.Close()
 		tr.CloseIdleConnections()
-	}
+	})
 }
 
 // An upstream may take its time over an upload: only the client's silence counts,
 // by HTTP/1 and HTTP/2.
 func TestUpstreamReadsSlowly(t *testing.T) {
-	const size = 16 << 20 // more than all buffers on the way hold
-	total := make(chan int64, 1)
-	p := plan{upstream: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		n, _ := io.CopyN(io.Discard, r.Body, 1000)
-		<-time.After(200 * time.Millisecond) // longer than Read
-		rest, _ := io.Copy(io.Discard, r.Body)
-		total <- n + rest
-	})}
-	p.config.Timeouts.Read = 50 * time.Millisecond
-	server, client := certified(t)
-	for _, secure := range []bool{false, true} {
-		if secure {
-			p.listen.TLS = server
-		}
+	byEach(t, func(t *testing.T, tls *tls.Config, tr *http.Transport) {
+		const size = 16 << 20 // more than all buffers on the way hold
+		total := make(chan int64, 1)
+		p := plan{upstream: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			n, _ := io.CopyN(io.Discard, r.Body, 1000)
+			<-time.After(2 * outlasted)
+			rest, _ := io.Copy(io.Discard, r.Body)
+			total <- n + rest
+		})}
+		p.config.Timeouts.Read = outlasted
+		p.listen.TLS = tls
 		r := newRig(t, p)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, io.LimitReader(zeros{}, size))
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, _ := roundTrip(t, &http.Transport{TLSClientConfig: client, ForceAttemptHTTP2: true}, req)
+		res, _ := roundTrip(t, tr, req)
 		if n := receive(t, total); res.StatusCode != http.StatusOK || n != size {
-			t.Errorf("secure %t: %s, the upstream got %d", secure, res.Status, n)
+			t.Errorf("%s, the upstream got %d", res.Status, n)
 		}
-	}
+	})
 }
 
 // A client that asks and asks, and reads none of the refusals, is cut off: the

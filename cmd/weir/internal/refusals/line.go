@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
@@ -185,7 +186,7 @@ func verdict(t *weir.Take, d *weir.Decision) []slog.Attr {
 	if d.Never {
 		return append(line, slog.Bool("never", true))
 	}
-	return append(line, slog.Int64("retry_after_ms", int64((d.RetryAfter+999)/1000)))
+	return append(line, slog.Int64("retry_after_ms", d.RetryAfter.Ceil(time.Millisecond)))
 }
 
 // method is one of HTTP's own, or other: the rest is whatever a caller writes.

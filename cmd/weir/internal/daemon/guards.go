@@ -11,8 +11,8 @@ import (
 	"github.com/weirhq/weir/policy"
 )
 
-// door is what a listener demands of its clients, as far as a reload changes it.
-type door struct {
+// guard is what a listener demands of its clients, as far as a reload changes it.
+type guard struct {
 	handler  http.Handler // behind the token, where there is one
 	tls      *tls.Config  // nil without TLS
 	hasToken bool
@@ -26,7 +26,7 @@ type bound struct {
 	tls     bool
 }
 
-// boundTo is what a face has been opened with.
+// boundTo is what an endpoint has been opened with.
 func boundTo(config *policy.Listener, at net.Addr) bound {
 	tcp, ok := at.(*net.TCPAddr) // a Unix socket is this machine's
 	return bound{address: config.Address, wide: ok && !tcp.IP.IsLoopback(), tls: config.TLS != nil}
@@ -44,14 +44,14 @@ func (b bound) exposed(of *policy.Listener) bool {
 	return ca || of.Address != b.address
 }
 
-// doors are those of a policy. A listener that it has no more keeps what it had
+// guards are those of a policy. A listener that it has no more keeps what it had
 // until a restart, and so does one that loses its certificate. One that would be
 // exposed keeps its guard; kept names the fields that hold for that reason.
-func (s *surfaces) doors(p *policy.Policy) (all map[string]door, kept []string) {
+func (s *surfaces) guards(p *policy.Policy) (all map[string]guard, kept []string) {
 	l := p.Config().Listeners()
-	all = map[string]door{}
+	all = map[string]guard{}
 	if old := s.now.Load(); old != nil {
-		maps.Copy(all, old.doors)
+		maps.Copy(all, old.guards)
 	}
 	for _, of := range [...]struct {
 		name   string
@@ -60,7 +60,7 @@ func (s *surfaces) doors(p *policy.Policy) (all map[string]door, kept []string) 
 		if of.config == nil {
 			continue
 		}
-		made, old := s.door(p, of.name, of.config), all[of.name]
+		made, old := s.guard(p, of.name, of.config), all[of.name]
 		if made.tls == nil {
 			made.tls = old.tls
 		}
@@ -72,9 +72,9 @@ func (s *surfaces) doors(p *policy.Policy) (all map[string]door, kept []string) 
 	return all, kept
 }
 
-// door is what a policy demands at a listener.
-func (s *surfaces) door(p *policy.Policy, name string, of *policy.Listener) door {
-	made := door{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) })}
+// guard is what a policy demands at a listener.
+func (s *surfaces) guard(p *policy.Policy, name string, of *policy.Listener) guard {
+	made := guard{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handlers[name].ServeHTTP(w, r) })}
 	if token := p.Token(of); token != "" {
 		made.hasToken = true
 		made.handler = listen.RequireToken(token, made.handler)
@@ -89,16 +89,16 @@ func (s *surfaces) door(p *policy.Policy, name string, of *policy.Listener) door
 	return made
 }
 
-// keep takes over the guard of the door before, and names what that was. The
-// certificate is the new one all the same.
-func (d *door) keep(path string, old *door) (kept []string) {
+// keep takes over what the guard before demanded, and names it. The certificate is
+// the new one all the same.
+func (g *guard) keep(path string, old *guard) (kept []string) {
 	if old.hasToken {
-		d.handler, d.hasToken = old.handler, true
+		g.handler, g.hasToken = old.handler, true
 		kept = append(kept, path+".token")
 	}
 	if old.tls != nil && old.tls.ClientCAs != nil {
-		d.tls = d.tls.Clone()
-		d.tls.ClientCAs, d.tls.ClientAuth = old.tls.ClientCAs, old.tls.ClientAuth
+		g.tls = g.tls.Clone()
+		g.tls.ClientCAs, g.tls.ClientAuth = old.tls.ClientCAs, old.tls.ClientAuth
 		kept = append(kept, path+".tls.client_ca")
 	}
 	return kept
@@ -109,11 +109,11 @@ func (d *door) keep(path string, old *door) (kept []string) {
 func (s *surfaces) tls(name string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now.Load().doors[name].tls, nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.now.Load().guards[name].tls, nil },
 	}
 }
 
 // handler answers at a listener, with what the policy that holds then demands.
 func (s *surfaces) handler(name string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().doors[name].handler.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.now.Load().guards[name].handler.ServeHTTP(w, r) })
 }
