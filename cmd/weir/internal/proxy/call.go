@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 
@@ -28,15 +29,16 @@ type call struct {
 	target   target
 	request  weir.Request
 	outcome  weir.Outcome
-	sent     *http.Request // to the upstream
-	attempts int           // how often net/http has looked for a connection for it
-	attempt  func(string)  // attempted, bound once
-	plain    [1]string     // the coding of a body that is nothing
+	sent     *http.Request               // to the upstream
+	conns    int                         // that net/http has found for it
+	kept     int                         // of these, HTTP/1 connections kept from before
+	connect  func(httptrace.GotConnInfo) // gotConn, bound once
+	plain    [1]string                   // the coding of a body that is nothing
 }
 
 func newCall(p *Proxy) *call {
 	c := &call{proxy: p, plain: [1]string{"identity"}}
-	c.attempt = c.attempted
+	c.connect = c.gotConn
 	c.reverse = httputil.ReverseProxy{
 		Rewrite:        c.rewrite,
 		ModifyResponse: c.modify,
@@ -67,7 +69,7 @@ func (c *call) end() {
 	c.outcome.Reset()
 	c.request = weir.Request{}
 	c.in, c.settings, c.body, c.release, c.sent = nil, nil, nil, nil, nil
-	c.out, c.target, c.attempts = answer{}, target{}, 0
+	c.out, c.target, c.conns, c.kept = answer{}, target{}, 0, 0
 	c.proxy.calls.Put(c)
 }
 

@@ -23,7 +23,7 @@ func (c *call) fail(_ http.ResponseWriter, out *http.Request, err error) {
 	if f.status < http.StatusInternalServerError && c.in.ProtoMajor == 1 {
 		c.out.Header().Set("Connection", "close") // the rest of the body is no request
 	}
-	if c.in.Context().Err() == nil && unconnected(err) && !c.repeated() {
+	if c.in.Context().Err() == nil && unconnected(err) && !c.sentBefore() {
 		c.giveBack()
 	} else {
 		c.settings.header.Write(c.out.Header(), &c.outcome)

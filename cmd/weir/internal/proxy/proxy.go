@@ -13,6 +13,7 @@ type Proxy struct {
 	settings  func() *Settings
 	timeouts  Timeouts
 	transport *http.Transport
+	fresh     *http.Transport // each request has a connection of its own
 	logger    *slog.Logger
 	calls     sync.Pool // *call
 	buffers   sync.Pool // *[copyBuffer]byte
@@ -45,6 +46,7 @@ func New(c Config) (*Proxy, error) {
 		settings:  c.Settings,
 		timeouts:  c.Timeouts,
 		transport: newTransport(c),
+		fresh:     newFresh(c),
 		logger:    c.Logger,
 	}
 	p.calls.New = func() any { return newCall(p) }

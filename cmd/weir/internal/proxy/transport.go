@@ -41,3 +41,11 @@ func newTransport(c Config) *http.Transport {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: upstreamPing},
 	}
 }
+
+// newFresh makes the way to the upstream for a request whose kept connections have
+// broken. It has spoken HTTP/1 there.
+func newFresh(c Config) *http.Transport {
+	t := newTransport(c)
+	t.DisableKeepAlives, t.ForceAttemptHTTP2 = true, false
+	return t
+}
