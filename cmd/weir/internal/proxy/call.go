@@ -31,6 +31,7 @@ type call struct {
 	outcome  weir.Outcome
 	sent     *http.Request               // to the upstream
 	conns    int                         // that net/http has found for it
+	repeats  bool                        // net/http may send it more than once
 	kept     int                         // of these, HTTP/1 connections kept from before
 	connect  func(httptrace.GotConnInfo) // gotConn, bound once
 	plain    [1]string                   // the coding of a body that is nothing

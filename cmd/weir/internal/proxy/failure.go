@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -23,7 +22,7 @@ func (c *call) fail(_ http.ResponseWriter, out *http.Request, err error) {
 	if f.status < http.StatusInternalServerError && c.in.ProtoMajor == 1 {
 		c.out.Header().Set("Connection", "close") // the rest of the body is no request
 	}
-	if c.in.Context().Err() == nil && unconnected(err) && !c.sentBefore() {
+	if c.in.Context().Err() == nil && c.unsent() {
 		c.giveBack()
 	} else {
 		c.settings.header.Write(c.out.Header(), &c.outcome)
@@ -51,7 +50,7 @@ func (c *call) failure(out *http.Request, err error) failure {
 	case c.in.Context().Err() != nil:
 		p.gone.Add(1)
 		return failure{"client gone", http.StatusBadGateway, "the request was given up"}
-	case unconnected(err):
+	case c.unsent(), undialled(err):
 		p.lost(c.in.Context(), err)
 		if errors.As(err, &timeout) && timeout.Timeout() {
 			return failure{"unreachable", http.StatusGatewayTimeout, "the upstream cannot be reached"}
@@ -65,12 +64,10 @@ func (c *call) failure(out *http.Request, err error) failure {
 	return failure{"bad upstream", http.StatusBadGateway, "the upstream broke off, or answered what is not HTTP"}
 }
 
-// unconnected reports whether err says that no connection was made, so that the
-// request certainly did not reach the upstream.
-func unconnected(err error) bool {
+// undialled reports whether err says that a connection could not be made.
+func undialled(err error) bool {
 	var dial *net.OpError
-	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &certificate)
+	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
 // lost notes that the upstream cannot be reached. The log hears of it once, not

@@ -256,3 +256,50 @@ func TestDeciderPanics(t *testing.T) {
 		t.Errorf("afterwards: %s", res.Status)
 	}
 }
+
+// An upstream with which no handshake of TLS comes to its end has seen no request:
+// it cannot be reached, and nothing is charged.
+func TestNoHandshake(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		answer func(net.Conn)
+		status int
+	}{
+		{"silent", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, http.StatusGatewayTimeout},
+		{"closes", func(net.Conn) {}, http.StatusBadGateway},
+		{"plain HTTP", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, http.StatusBadGateway},
+		{"alert", func(c net.Conn) { _, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) }, http.StatusBadGateway},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					_, _ = c.Read(make([]byte, 1<<10))
+					test.answer(c)
+				}()
+			}
+		}()
+		p := plan{target: "https://" + l.Addr().String()}
+		p.config.Timeouts.Dial = 200 * time.Millisecond
+		r := newRig(t, p)
+		res, text := r.do(http.MethodPost, strings.NewReader("body"))
+		if res.StatusCode != test.status || !strings.Contains(text, "cannot be reached") {
+			t.Errorf("%s: %s %s", test.name, res.Status, text)
+		}
+		if n := r.script.refunds(); n != 1 {
+			t.Errorf("%s: %d refunds", test.name, n)
+		}
+		if got := r.proxy.Stats(); got != (proxy.Stats{Unreachable: 1}) {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+}

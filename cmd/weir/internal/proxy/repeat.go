@@ -24,9 +24,7 @@ const keptConns = 2
 // RoundTrip is http.RoundTripper's, for this request.
 func (c *call) RoundTrip(out *http.Request) (*http.Response, error) {
 	c.sent, c.conns, c.kept = out, 0, 0
-	if out.Body != nil || !repeatable(out) {
-		return c.proxy.transport.RoundTrip(out)
-	}
+	c.repeats = out.Body == nil && repeatable(out)
 	if trace := httptrace.ContextClientTrace(out.Context()); trace != nil {
 		trace.GotConn = c.connect // it is ReverseProxy's own, made for this request
 	}
@@ -56,7 +54,7 @@ func repeatable(r *http.Request) bool {
 // such a request net/http does not send again.
 func (c *call) gotConn(info httptrace.GotConnInfo) {
 	c.conns++
-	if !info.Reused || overHTTP2(info.Conn) {
+	if !c.repeats || !info.Reused || overHTTP2(info.Conn) {
 		return
 	}
 	if c.kept++; c.kept == keptConns {
@@ -83,6 +81,6 @@ func brokeOff(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (!errors.As(err, &timeout) || !timeout.Timeout())
 }
 
-// sentBefore reports whether the request had a connection before the one that could
-// not be made.
-func (c *call) sentBefore() bool { return c.conns > 0 }
+// unsent reports that the request has never had a connection: no handshake, of TCP
+// or of TLS, came to its end.
+func (c *call) unsent() bool { return c.conns == 0 }

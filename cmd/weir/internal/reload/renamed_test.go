@@ -28,4 +28,8 @@ func TestRenamed(t *testing.T) {
 	f(old, nil, nil)
 	f(made(policy.Rule{Name: "c"}, policy.Rule{Name: "d"}), []string{"a", "b"}, []string{"d"})
 	f(made(policy.Rule{Name: "x", Was: "a"}, policy.Rule{Name: "b"}, policy.Rule{Name: "c"}), nil, nil)
+	old = made(policy.Rule{Name: "b", Was: "a"})
+	f(made(policy.Rule{Name: "c", Was: "a"}), nil, nil)
+	f(made(policy.Rule{Name: "c", Was: "b"}), []string{"b"}, []string{"c"})
+	f(made(policy.Rule{Name: "b"}), []string{"b"}, []string{"b"})
 }

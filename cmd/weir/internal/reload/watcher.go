@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -122,26 +123,27 @@ func (w *Watcher) applied(ctx context.Context, p *policy.Policy, why string, res
 	w.current = p
 }
 
-// renamed are the rules that only one of two policies has: those that are gone,
-// and those that are new and keep nobody's states.
+// renamed are the rules whose states only one of two policies has: those that are
+// gone, and those that begin anew. States bear the name that a rule was first called
+// by, so that a rule that was renamed twice, or whose was: has been taken away,
+// begins anew as well.
 func renamed(old, p *policy.Policy) (gone, added []string) {
-	kept := map[string]bool{} // names whose states go on
-	for _, r := range p.Config().Rules {
-		kept[r.Name], kept[r.Was] = true, true
-	}
-	before := map[string]bool{}
-	for _, r := range old.Config().Rules {
-		before[r.Name], before[r.Was] = true, true
-		if !kept[r.Name] {
-			gone = append(gone, r.Name)
+	states := func(r *policy.Rule) string { return cmp.Or(r.Was, r.Name) }
+	only := func(here, there *policy.Policy) (names []string) {
+		kept := map[string]bool{}
+		rules := there.Config().Rules
+		for i := range rules {
+			kept[states(&rules[i])] = true
 		}
-	}
-	for _, r := range p.Config().Rules {
-		if !before[r.Name] && (r.Was == "" || !before[r.Was]) {
-			added = append(added, r.Name)
+		rules = here.Config().Rules
+		for i := range rules {
+			if !kept[states(&rules[i])] {
+				names = append(names, rules[i].Name)
+			}
 		}
+		return names
 	}
-	return gone, added
+	return only(old, p), only(p, old)
 }
 
 // logDiagnostics tells each by itself, as a log wants it. The line of the file
