@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,6 +123,62 @@ func (c *crowd) sound() error {
 		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
 	}
 	return nil
+}
+
+// books is what a store knows for good: limits by version, rules by name.
+func (c *crowd) books() string {
+	text := map[string]bool{}
+	for version, m := range *c.members.Load() {
+		text[fmt.Sprintf("version %x of %s, %t", version, m.rule.name, m.expected)] = true
+	}
+	for _, r := range c.rules {
+		if r != nil {
+			text[fmt.Sprintf("rule %s: %d limits, %d reserved, %t, in a shard %d", r.name, r.limits, r.reserved, r.expected, c.shares.Load().keys[r.index])] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(text)), "\n")
+}
+
+// A store that has no cells for all of some limits goes on as it was, also where
+// one of them would have taken the place of another version.
+func TestAFailedExpectChangesNothing(t *testing.T) {
+	c, err := newCrowd(64) // cells for 8 limits
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ExpectOnly(map[string]int{"b": 5}, c.limits[0], c.limits[2]); err != nil { // a 5/s, b 3/min
+		t.Fatal(err)
+	}
+	out := make([]weir.Decision, 1)
+	if _, _, err := c.Take(t.Context(), []weir.Take{c.take(4, 1, 1)}, out); err != nil { // c, which nobody expects
+		t.Fatal(err)
+	}
+	before := c.books()
+	many := []*weir.Limit{c.limits[1]} // a 2/s
+	for i := range 8 {
+		many = append(many, weir.MustLimit(fmt.Sprint("many-", i), "5/s"))
+	}
+	for name, err := range map[string]error{
+		"Expect": c.Expect(many...), "ExpectOnly": c.ExpectOnly(map[string]int{"a": 7}, many...),
+	} {
+		if !errors.Is(err, weir.ErrNotApplied) || c.books() != before {
+			t.Errorf("%s: %v; known before:\n%s\nand after it:\n%s", name, err, before, c.books())
+		}
+	}
+	// Beside b there is room for seven: the other version of a, and c, go for them.
+	if err := c.Expect(many[:7]...); err != nil {
+		t.Fatal(err)
+	}
+	if c.find(c.limits[0].Version()) != nil || c.find(c.limits[4].Version()) != nil || len(*c.members.Load()) != 8 {
+		t.Errorf("known are\n%s", c.books())
+	}
+	if err := c.sound(); err != nil {
+		t.Error(err)
+	}
+	before = c.books()
+	if err := c.Expect(weir.MustLimit("one", "1/s")); !errors.Is(err, weir.ErrNotApplied) || c.books() != before {
+		t.Errorf("%v; known are\n%s", err, c.books())
+	}
 }
 
 // A thousand reloads of a store that is full, each with other numbers and other

@@ -20,18 +20,36 @@ import (
 // moves them.
 //
 // Limits beyond the number that the store has overflow cells for are an error,
-// weir.ErrNotApplied, and then none of them is kept.
+// weir.ErrNotApplied, after which nothing has changed.
 func (s *Store) Expect(limits ...*weir.Limit) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
 	}
-	if s.expect(limits) == nil {
+	limits = withStates(limits)
+	if s.expect(limits) {
 		return nil
 	}
-	s.prune()
-	if l := s.expect(limits); l != nil {
+	return s.expectFull(limits)
+}
+
+// expectFull is Expect where there are cells only once others are forgotten: it
+// stops every call, and sees first whether that is enough.
+func (s *Store) expectFull(limits []*weir.Limit) error {
+	now := s.lockAll()
+	defer s.unlockAll()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.holding(now, func(version [16]byte, m *member) bool { return m.expected && !superseded(version, m, limits) })
+	if l := s.without(rest, limits); l != nil {
 		return s.noCellsFor(l)
 	}
+	s.forgetAllBut(rest)
+	s.members.Store(&rest)
+	if checkClock(now) == nil {
+		s.sweepAll(now)
+	}
+	s.forgetRules()
+	s.know(limits)
 	return nil
 }
 
@@ -69,7 +87,7 @@ func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rest := s.holding(now, next)
+	rest := s.holding(now, func(version [16]byte, _ *member) bool { return next.versions[version] })
 	if l := s.without(rest, next.limits); l != nil {
 		return s.noCellsFor(l)
 	}
@@ -111,34 +129,37 @@ func withStates(limits []*weir.Limit) []*weir.Limit {
 }
 
 // expect makes limits and their rules known for good, if there are cells for all
-// of them. Otherwise it adds none, and gives the first for which there is none.
-// What was expected before under the same identity, with other numbers, may be
-// forgotten from now on.
-func (r *registry) expect(limits []*weir.Limit) *weir.Limit {
+// of them beside what is known. Otherwise it changes nothing, and reports false.
+func (r *registry) expect(limits []*weir.Limit) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	limits = withStates(limits)
-	r.supersede(limits)
-	if l := r.without(*r.members.Load(), limits); l != nil {
-		return l
+	if r.without(*r.members.Load(), limits) != nil {
+		return false
+	}
+	r.know(limits)
+	return true
+}
+
+// know makes limits, for which there are cells, and their rules known for good.
+// What was expected before under the same identity, with other numbers, may be
+// forgotten from now on.
+func (r *registry) know(limits []*weir.Limit) {
+	for version, m := range *r.members.Load() {
+		m.expected = m.expected && !superseded(version, m, limits)
 	}
 	for _, l := range limits {
 		r.ruleOf(l).expected = true // before the limit can be found, so that its share is there
 		r.addLocked(l).expected = true
 	}
 	r.share()
-	return nil
 }
 
-// supersede lets go of expected versions of limits that come with other numbers.
-func (r *registry) supersede(limits []*weir.Limit) {
-	for version, m := range *r.members.Load() {
-		same := func(l *weir.Limit) bool { return l.ID() == m.id }
-		this := func(l *weir.Limit) bool { return l.Version() == version }
-		if m.expected && slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this) {
-			m.expected = false
-		}
-	}
+// superseded reports whether limits have a version of m's limit with other
+// numbers, and not this one.
+func superseded(version [16]byte, m *member, limits []*weir.Limit) bool {
+	same := func(l *weir.Limit) bool { return l.ID() == m.id }
+	this := func(l *weir.Limit) bool { return l.Version() == version }
+	return slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this)
 }
 
 // without gives the first of limits for which there are no cells beside those of
@@ -156,27 +177,35 @@ func (r *registry) without(members map[[16]byte]*member, limits []*weir.Limit) *
 	return nil
 }
 
-// holding gives the versions of limits that are in the set, or have cells in use.
-// The caller holds everything.
-func (r *registry) holding(now weir.Micros, next *set) map[[16]byte]*member {
+// holding gives the versions of limits that stay, or have cells in use. The caller
+// holds everything.
+func (r *registry) holding(now weir.Micros, stays func(version [16]byte, m *member) bool) map[[16]byte]*member {
 	members := maps.Clone(*r.members.Load())
 	maps.DeleteFunc(members, func(version [16]byte, m *member) bool {
 		if checkClock(now) == nil {
 			m.clean(now)
 		}
-		return !next.versions[version] && m.live.Load() == 0
+		return !stays(version, m) && m.live.Load() == 0
 	})
 	return members
+}
+
+// forgetAllBut lets rules forget the versions of their limits that are not among
+// the rest.
+func (r *registry) forgetAllBut(rest map[[16]byte]*member) {
+	for version, m := range *r.members.Load() {
+		if rest[version] == nil {
+			m.rule.limits--
+		}
+	}
 }
 
 // replace makes a set what is known for good. Rest, which it keeps, are the
 // versions of limits that are known already and stay. The caller holds everything.
 func (s *Store) replace(rest map[[16]byte]*member, next *set) {
-	for version, m := range *s.members.Load() {
+	s.forgetAllBut(rest)
+	for _, m := range *s.members.Load() {
 		m.expected = false
-		if rest[version] == nil {
-			m.rule.limits--
-		}
 	}
 	for _, known := range s.rules {
 		if known != nil {

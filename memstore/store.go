@@ -178,10 +178,15 @@ func (s *Store) prune() {
 	if checkClock(now) != nil {
 		return // the takes will say so
 	}
+	s.sweepAll(now)
+	s.registry.prune(now)
+}
+
+// sweepAll removes every dead entry. The caller holds all shards.
+func (s *Store) sweepAll(now weir.Micros) {
 	for i := range s.shards {
 		s.shards[i].sweep(len(s.shards[i].slots), now, func(int32) bool { return false })
 	}
-	s.registry.prune(now)
 }
 
 // lockAll stops every call, and reads the clock as a call that needs all does: one

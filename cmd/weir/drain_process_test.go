@@ -106,7 +106,7 @@ func TestProcessTermUnderLoad(t *testing.T) {
 	t.Cleanup(upstream.Close)
 	t.Cleanup(l.close)
 	dir := folder(t, map[string]string{"weir.yaml": strings.ReplaceAll(oneRule, "5/h", "1000000/s")})
-	const delay = 500 * time.Millisecond
+	const delay = 3 * time.Second // time enough to ask twice, on a machine that does much else
 	p := serving(t, build(t), dir, []string{"WEIR_UPSTREAM=" + upstream.URL}, "--drain-delay", delay.String(), "weir.yaml")
 
 	url := p.url("proxy")
@@ -158,8 +158,10 @@ func TestProcessTermUnderLoad(t *testing.T) {
 	if l.early.Load() > 0 {
 		t.Errorf("%d requests failed while the daemon still listened", l.early.Load())
 	}
-	// The slow answers come when the listeners have closed; idle connections are looked for twice a second.
-	if most := delay + 3*time.Second; took > most {
+	// It ends because all is answered, and not because the 30 s for it are over: the slow
+	// answers come when the listeners have closed, and half a second later nothing is
+	// open. The bound is what a machine may take that is busy with ten other things.
+	if most := delay + 15*time.Second; took > most {
 		t.Errorf("it ended after %v, want at most %v", took, most)
 	}
 	t.Logf("%d requests, all answered; ended after %v", len(l.asked), took.Round(time.Millisecond))

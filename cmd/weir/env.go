@@ -60,3 +60,17 @@ func (e *Env) Getenv(name string) string {
 func (e *Env) color(stream any) bool {
 	return e.IsTerminal(stream) && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 }
+
+// toldTo is the same, but what goes to standard error is written to w, in colours
+// if standard error has them.
+func (e *Env) toldTo(w io.Writer) *Env {
+	made := *e
+	made.Stderr = w
+	made.IsTerminal = func(stream any) bool {
+		if stream == w {
+			stream = e.Stderr
+		}
+		return e.IsTerminal(stream)
+	}
+	return &made
+}

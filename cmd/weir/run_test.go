@@ -122,7 +122,7 @@ func TestColor(t *testing.T) {
 	s.files["bad.yaml"] = "version: 1\nruels: []\n"
 	f := func(terminal, colored bool, environ ...string) {
 		t.Helper()
-		s.IsTerminal = func(any) bool { return terminal }
+		s.IsTerminal = func(stream any) bool { return terminal && (stream == s.Stdout || stream == s.Stderr) }
 		s.Environ = environ
 		for _, command := range []string{"check", "serve"} {
 			s.wantRun(t, exitInvalid, command, "bad.yaml")

@@ -39,7 +39,7 @@ WEIR_SWITCH_FILE names a file, read each second, that may hold shadow or off:
 limits are no longer enforced then, or not even decided.`
 
 func newServeCmd(env *Env) *cobra.Command {
-	var flags serveFlags
+	flags := serveFlags{drainTimeout: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use:               "serve [FILE]",
 		Short:             "Serve what a rules file says",
@@ -47,33 +47,42 @@ func newServeCmd(env *Env) *cobra.Command {
 		Args:              atMost(1),
 		ValidArgsFunction: completeFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return serve(cmd.Context(), env, args, flags)
+			return spooled(cmd, env, args, flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.logFormat, "log-format", "text", "text or json")
 	f.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&flags.watch, "watch", true, "load again when files change")
-	f.DurationVar(&flags.drainDelay, "drain-delay", 0, "how long to go on answering after readiness went, such as 5s on Kubernetes")
-	f.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long requests in flight may take to end")
+	durationVar(cmd, &flags.drainDelay, "drain-delay", true, "how long to go on answering after readiness went, such as 5s on Kubernetes")
+	durationVar(cmd, &flags.drainTimeout, "drain-timeout", false, "how long requests in flight may take to end")
 	completeWords(cmd, "log-format", "text", "json")
 	completeWords(cmd, "log-level", "debug", "info", "warn", "error")
 	return cmd
 }
 
-func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error {
+// spooled serves with a log that waits for nobody. What is said at the end comes
+// behind it: whoever wrote it past a log that stands still would stand still too.
+func spooled(cmd *cobra.Command, env *Env, args []string, flags serveFlags) error {
 	out := spool.New(env.Stderr, flags.leftOut)
-	defer out.Close(time.Second, time.After)
-	log, err := flags.logger(out)
+	var last strings.Builder
+	defer func() { out.Close(last.String(), time.Second, time.After) }()
+	err := served(env.toldTo(&last), serve(cmd.Context(), env.toldTo(out), args, flags))
+	if err == nil {
+		return nil
+	}
+	return exits(tell(&last, cmd, err), nil)
+}
+
+// serve runs the daemon. Standard error is its log.
+func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error {
+	log, err := flags.logger(env.Stderr)
 	if err != nil {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go: the API stays
 	stdlog.SetOutput(slog.NewLogLogger(log.Handler(), slog.LevelDebug).Writer())
 	stdlog.SetFlags(0) // what net/http says of an upstream holds the upstream's text
-	if flags.drainDelay < 0 || flags.drainTimeout <= 0 {
-		return usagef("--drain-delay is 0 or more, --drain-timeout more than 0")
-	}
 	source, err := env.source(args)
 	if err != nil {
 		return err
@@ -97,9 +106,9 @@ func serve(ctx context.Context, env *Env, args []string, flags serveFlags) error
 		Every:        env.Every,
 	}
 	if flags.logFormat == "text" {
-		c.Welcome = out
+		c.Welcome = env.Stderr
 	}
-	return served(env, daemon.Run(ctx, c))
+	return daemon.Run(ctx, c)
 }
 
 // served gives the daemon's end its exit code.

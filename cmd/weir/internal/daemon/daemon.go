@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"syscall"
 
 	"github.com/weirhq/weir"
@@ -26,6 +27,7 @@ type daemon struct {
 	watcher  *reload.Watcher
 	turned   *reload.Switch // nil without a switch file
 	store    *memstore.Store
+	table    int        // memory.max_keys that the store was made with
 	counted  weir.Store // the store, measured
 	metrics  *metrics.Metrics
 	engine   *policy.Engine
@@ -46,7 +48,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}, bound: map[string]bound{}}}
+	d := &daemon{config: c, surfaces: surfaces{handlers: map[string]http.Handler{}, bound: map[string]bound{}, clock: c.Now}}
 	d.surfaces.ready = &d.ready
 	if c.Headroom {
 		d.headroom = make([]byte, headroom)
@@ -76,6 +78,7 @@ func (d *daemon) build() error {
 		return found
 	}
 	var err error
+	d.table = p.Config().Memory.MaxKeys
 	if d.store, err = memstore.New(StoreConfig(p.Config().Memory)); err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (d *daemon) apply(p *policy.Policy) (kept []string, err error) {
 		return nil, err
 	}
 	if err := d.engine.Swap(p); err != nil {
-		return nil, err
+		return nil, d.crowded(p, err)
 	}
 	d.metrics.Loaded(p)
 	d.surfaces.use(made)
@@ -157,6 +160,25 @@ func (d *daemon) apply(p *policy.Policy) (kept []string, err error) {
 		e.listener.SetExempt(p.Config().ClientIP.TrustedProxies)
 	}
 	return made.kept, nil
+}
+
+// crowded is the error of a policy that the table is too small for. It may fit the
+// one that its own file wants: that is made at the start alone.
+func (d *daemon) crowded(p *policy.Policy, err error) error {
+	wants := p.Config().Memory.MaxKeys
+	if wants == d.table {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", weir.Invalid("memory.max_keys", keys(wants),
+		"until a restart the table is that of "+keys(d.table)+", and too small for these rules", "restart weir: a reload cannot change it"), err)
+}
+
+// keys writes memory.max_keys, which may be left out.
+func keys(n int) string {
+	if n == 0 {
+		return "by default"
+	}
+	return strconv.Itoa(n)
 }
 
 // reloaded tells how an attempt to load the rules ended.
@@ -225,9 +247,14 @@ func (d *daemon) close() {
 // logStart tells what is served.
 func (d *daemon) logStart(ctx context.Context) {
 	p := d.engine.Policy()
-	d.config.Log.InfoContext(ctx, "weir serves",
+	said := []any{
 		"file", d.config.Source.Name, "digest", p.Digest(), "rules", len(p.Rules()), "limits", len(p.Limits()),
-		"enforce", string(d.engine.Enforce()), "switch", d.config.SwitchFile, "version", d.config.Version)
+		"enforce", string(d.engine.Enforce()), "version", d.config.Version,
+	}
+	if d.config.SwitchFile != "" {
+		said = append(said, "switch", d.config.SwitchFile)
+	}
+	d.config.Log.InfoContext(ctx, "weir serves", said...)
 	if len(p.Rules()) == 0 {
 		d.config.Log.WarnContext(ctx, "there are no rules: everything passes")
 	}

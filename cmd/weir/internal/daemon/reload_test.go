@@ -166,6 +166,23 @@ func TestTheUpstreamThatHoldsStays(t *testing.T) {
 	}
 }
 
+// TestRulesThatNeedALargerTable come with one, which a reload cannot make.
+func TestRulesThatNeedALargerTable(t *testing.T) {
+	f := func(before, after, want string) {
+		t.Helper()
+		r := newRig(t, open+"demo\n"+before)
+		r.begin(r.config())
+		r.write("weir.yaml", open+"demo\n"+after+"rules: [{name: login, limit: deny}, {name: api, limit: 5/s, max_keys: 40000}]\n")
+		r.tick(2)
+		r.want(200, "weir demo", r.log.url("proxy"))
+		r.want(200, want, r.log.url("ops")+"/readyz")
+	}
+	const larger = "memory: {max_keys: 100000}\n"
+	f("memory: {max_keys: 1000}\n", larger, `"last_reload_error":"weir: memory.max_keys 100000: until a restart the table is that of 1000, `+
+		`and too small for these rules; restart weir: a reload cannot change it (weir: memstore Reserved 40000: `)
+	f("memory: {max_keys: 1000}\n", "", `"last_reload_error":"weir: memory.max_keys by default: until a restart`)
+}
+
 // hook is called before a record is logged.
 type hook struct {
 	slog.Handler

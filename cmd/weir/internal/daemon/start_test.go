@@ -96,3 +96,37 @@ func TestWelcome(t *testing.T) {
 	f("match: 'DELETE /a/{$}', limit: 1/s", `-i -X DELETE 'http://HOST/a/?n=[1-2]'`)
 	f("match: ['PUT /b', 'GET /c'], limit: 1/s", `-i -X PUT 'http://HOST/b?n=[1-2]'`)
 }
+
+// TestWelcomeToATokensListener says how the token is sent, and not which it is.
+func TestWelcomeToATokensListener(t *testing.T) {
+	f := func(token, sends string) {
+		t.Helper()
+		r := newRig(t, "version: 1\nlisten: {http: {address: '127.0.0.1:0'"+token+"}}\n")
+		r.write("token", secret)
+		c := r.config()
+		c.Source.Environ = []string{"WEIRD=" + secret, "odd-name=" + secret}
+		r.begin(c)
+		want := "/v1/take" + sends + " -H 'Content-Type: application/json' -d "
+		if got := r.welcome.String(); !strings.Contains(got, want) || strings.Contains(got+r.log.String(), secret) {
+			t.Errorf("for %q: %s, want %q", token, got, want)
+		}
+	}
+	f("", "")
+	f(", token: env:WEIRD", ` -H "Authorization: Bearer $WEIRD"`)
+	f(", token: env:odd-name", ` -H "Authorization: Bearer $TOKEN"`)
+	f(", token: file:token", ` -H "Authorization: Bearer $TOKEN"`)
+	f(", token: "+secret, ` -H "Authorization: Bearer $TOKEN"`)
+}
+
+// TestTheLogStartsWithWhatThereIs leaves out what there is not.
+func TestTheLogStartsWithWhatThereIs(t *testing.T) {
+	for file, want := range map[string]bool{"": false, "switch": true} {
+		r := newRig(t, "version: 1\nlisten: {ops: '127.0.0.1:0'}\n")
+		c := r.config()
+		c.SwitchFile, c.Version = file, "v1"
+		r.begin(c)
+		if got := r.log.String(); strings.Contains(got, `"switch":`) != want || strings.Contains(got, `""`) {
+			t.Errorf("with %q:\n%s", file, got)
+		}
+	}
+}

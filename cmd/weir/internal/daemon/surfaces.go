@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
@@ -27,6 +28,7 @@ type surfaces struct {
 	handlers map[string]http.Handler // by listener; they do not change once it is served
 	bound    map[string]bound        // by listener; empty while the first policy is prepared
 	ready    *ops.Readiness
+	clock    func() time.Time                  // the daemon's
 	view     func(*policy.Policy) *policy.View // the engine's
 	timed    func(weir.Decider) weir.Decider   // the metrics'
 	now      atomic.Pointer[settings]

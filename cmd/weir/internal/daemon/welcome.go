@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/weirhq/weir/policy"
@@ -18,7 +19,7 @@ func (c *Config) welcome(p *policy.Policy, endpoints []*endpoint) {
 		case proxyName:
 			try = tryProxy(p, e.url())
 		case httpName:
-			try = fmt.Sprintf(`curl %s/v1/take -H 'Content-Type: application/json' -d '{"key":"me","limit":"5/s"}'`, e.url())
+			try = fmt.Sprintf(`curl %s/v1/take%s -H 'Content-Type: application/json' -d '{"key":"me","limit":"5/s"}'`, e.url(), bearer(e.config.Token))
 		case opsName:
 			try = fmt.Sprintf("curl %s/readyz", e.url())
 		}
@@ -27,6 +28,22 @@ func (c *Config) welcome(p *policy.Policy, endpoints []*endpoint) {
 		}
 		fmt.Fprintf(c.Welcome, "%-5s  try: %s\n", e.name, try)
 	}
+}
+
+// variable matches what a shell takes for the name of one.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// bearer is the option by which curl sends a listener's token, "" where there is
+// none: by the variable that the file takes it from, or another. It is not printed.
+func bearer(token string) string {
+	if token == "" {
+		return ""
+	}
+	name, ok := strings.CutPrefix(token, "env:")
+	if !ok || !variable.MatchString(name) {
+		name = "TOKEN"
+	}
+	return ` -H "Authorization: Bearer $` + name + `"`
 }
 
 // most is the largest burst that somebody is asked to try out by hand.

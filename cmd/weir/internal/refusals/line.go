@@ -15,10 +15,10 @@ import (
 	"github.com/weirhq/weir/policy"
 )
 
-// refusal logs an outcome that is refused, by the rule that decided.
-func (l *Log) refusal(ctx context.Context, f *policy.Finding) {
+// tellRefusal logs an outcome that is refused, by the rule that decided.
+func (l *Log) tellRefusal(ctx context.Context, f *policy.Finding) {
 	rule := decider(f.Outcome)
-	l.write(ctx, slog.LevelInfo, subject{rule: rule}, "refused", func(bool) []slog.Attr {
+	l.write(ctx, subject{rule, refusal}, func(bool) []slog.Attr {
 		a, o := applied(f, rule), f.Outcome
 		line := append(about(f, a), slog.String("rule", rule), slog.String("reason", f.Reason.String()))
 		line = append(line, slog.Int("status", header.Status(o)), slog.Bool("shadow", false))
@@ -32,14 +32,14 @@ func (l *Log) refusal(ctx context.Context, f *policy.Finding) {
 	})
 }
 
-// wouldBe logs what a rule in shadow would have refused: by its limits, or
+// tellWouldBe logs what a rule in shadow would have refused: by its limits, or
 // without them.
-func (l *Log) wouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied) {
+func (l *Log) tellWouldBe(ctx context.Context, f *policy.Finding, a *policy.Applied) {
 	worst, status := worstOf(a, f.Outcome), wouldBeStatus(a)
 	if worst < 0 && status == 0 {
 		return
 	}
-	l.write(ctx, slog.LevelInfo, subject{rule: a.Rule.Name}, "refused", func(bool) []slog.Attr {
+	l.write(ctx, subject{a.Rule.Name, wouldBe}, func(bool) []slog.Attr {
 		o := f.Outcome
 		if worst >= 0 {
 			status = http.StatusTooManyRequests
@@ -90,10 +90,10 @@ func wouldBeStatus(a *policy.Applied) int {
 	}
 }
 
-// failure logs that the store or a rule failed, whatever was made of it.
-func (l *Log) failure(ctx context.Context, f *policy.Finding) {
+// tellFailure logs that the store or a rule failed, whatever was made of it.
+func (l *Log) tellFailure(ctx context.Context, f *policy.Finding) {
 	rule := failed(f)
-	l.write(ctx, slog.LevelWarn, subject{rule: rule, fault: true}, "could not decide", func(first bool) []slog.Attr {
+	l.write(ctx, subject{rule, failure}, func(first bool) []slog.Attr {
 		o := f.Outcome
 		status := http.StatusOK
 		if !o.Allowed {

@@ -27,8 +27,8 @@ type Config struct {
 	// Now is the clock that seconds are told by. It is required.
 	Now func() time.Time
 
-	// PerSecond is how many lines a rule gets in a second, for refusals and for
-	// failures each; 0 means 10.
+	// PerSecond is how many lines a rule gets in a second, for refusals, for what
+	// it would refuse and for failures each; 0 means 10.
 	PerSecond int
 }
 
@@ -45,8 +45,36 @@ type Log struct {
 // A subject has lines of its own: a rule's refusals are no reason not to hear of
 // its failures.
 type subject struct {
-	rule  string // "" for what is no rule's doing
-	fault bool
+	rule string // "" for what is no rule's doing
+	what kind
+}
+
+// kind is what a line tells of.
+type kind uint8
+
+const (
+	refusal kind = iota // the request did not pass
+	wouldBe             // nor would it, but for a rule's shadow
+	failure             // the store or a rule could not decide
+)
+
+// level is how much a kind matters.
+func (k kind) level() slog.Level {
+	if k == failure {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// message says what has happened. None contains another, so that a log can be
+// searched for it.
+func (k kind) message() string {
+	return [...]string{"refused", "would refuse", "could not decide"}[k]
+}
+
+// leftOut says that lines of a kind are missing.
+func (k kind) leftOut() string {
+	return [...]string{"refusals left out", "would-be refusals left out", "failures left out"}[k]
 }
 
 // A quota is what a subject has had in one second.
@@ -77,14 +105,14 @@ func New(c Config) (*Log, error) {
 func (l *Log) Observe(ctx context.Context, f *policy.Finding) {
 	o := f.Outcome
 	if o.Err != nil && o.Cause != weir.ByMissing && o.Cause != weir.ByRequest {
-		l.failure(ctx, f)
+		l.tellFailure(ctx, f)
 	}
 	if !o.Allowed && o.Cause != weir.ByFault {
-		l.refusal(ctx, f)
+		l.tellRefusal(ctx, f)
 	}
 	for i := range f.Applied {
 		if f.Applied[i].Shadow {
-			l.wouldBe(ctx, f, &f.Applied[i])
+			l.tellWouldBe(ctx, f, &f.Applied[i])
 		}
 	}
 }
@@ -108,8 +136,8 @@ func (l *Log) Flush(ctx context.Context) {
 // write logs a line, if its subject has one left in this second, and before it
 // what was left out in the last. The line is made only then, and is told whether
 // it is the first of the second.
-func (l *Log) write(ctx context.Context, level slog.Level, s subject, message string, line func(first bool) []slog.Attr) {
-	if !l.logger.Enabled(ctx, level) {
+func (l *Log) write(ctx context.Context, s subject, line func(first bool) []slog.Attr) {
+	if !l.logger.Enabled(ctx, s.what.level()) {
 		return
 	}
 	nth, leftOut := l.admit(s)
@@ -117,7 +145,7 @@ func (l *Log) write(ctx context.Context, level slog.Level, s subject, message st
 		l.summary(ctx, s, leftOut)
 	}
 	if nth > 0 {
-		l.logger.LogAttrs(ctx, level, message, line(nth == 1)...)
+		l.logger.LogAttrs(ctx, s.what.level(), s.what.message(), line(nth == 1)...)
 	}
 }
 
@@ -159,9 +187,5 @@ func (l *Log) prune(second int64) {
 }
 
 func (l *Log) summary(ctx context.Context, s subject, n int) {
-	level, message := slog.LevelInfo, "refusals left out"
-	if s.fault {
-		level, message = slog.LevelWarn, "failures left out"
-	}
-	l.logger.LogAttrs(ctx, level, message, slog.String("rule", s.rule), slog.Int("left_out", n))
+	l.logger.LogAttrs(ctx, s.what.level(), s.what.leftOut(), slog.String("rule", s.rule), slog.Int("left_out", n))
 }

@@ -123,7 +123,7 @@ func TestWouldBeRefusals(t *testing.T) {
 	f.Applied = append(f.Applied, trial)
 	g.observe(f)
 	of := func(limit, end string, status int) string {
-		return fmt.Sprintf(`{"level":"INFO","msg":"refused","method":"GET","rule":"trial",`+
+		return fmt.Sprintf(`{"level":"INFO","msg":"would refuse","method":"GET","rule":"trial",`+
 			`"reason":"limits","status":%d,"shadow":true,"limit":"trial/%s","cost":1,"mode":"exact",%s}`, status, limit, end)
 	}
 	g.wrote(line, of("1", `"retry_after_ms":9`, 429))
@@ -146,7 +146,7 @@ func TestWouldBeRefusalsWithoutTakes(t *testing.T) {
 			g.wrote()
 			return
 		}
-		g.wrote(`{"level":"INFO","msg":"refused","method":"GET","rule":"trial",` + end + `,"mode":"exact"}`)
+		g.wrote(`{"level":"INFO","msg":"would refuse","method":"GET","rule":"trial",` + end + `,"mode":"exact"}`)
 	}
 	f(weir.ByDeny, "", `"reason":"deny","status":403,"shadow":true`)
 	f(weir.ByMissing, "header:X-Api-Key", `"reason":"missing","status":400,"shadow":true,"missing":"header:X-Api-Key"`)
@@ -248,6 +248,25 @@ func TestSampling(t *testing.T) {
 	g.wrote(`{"level":"INFO","msg":"refusals left out","rule":"api","left_out":2}`)
 	g.Flush(t.Context())
 	g.wrote()
+}
+
+// What a rule lets through has lines of its own, and so does what it refuses beside
+// it: the file's enforce may have changed within the second.
+func TestWouldBeRefusalsAreSampledApart(t *testing.T) {
+	g := rigged(t, refusals.Config{PerSecond: 1}, slog.LevelInfo)
+	f := &policy.Finding{
+		Request: &weir.Request{Method: http.MethodGet}, Outcome: &weir.Outcome{Allowed: true, Cause: weir.ByNothing},
+		Applied: []policy.Applied{{Rule: &policy.RuleInfo{Name: "api"}, Shadow: true, Cause: weir.ByDeny}},
+	}
+	const would = `{"level":"INFO","msg":"would refuse","method":"GET","rule":"api","reason":"deny","status":403,"shadow":true,"mode":"exact"}`
+	for range 4 {
+		g.observe(f)
+	}
+	g.observe(refused("api", http.MethodGet))
+	g.wrote(would, line)
+	g.now = g.now.Add(time.Second)
+	g.observe(f)
+	g.wrote(`{"level":"INFO","msg":"would-be refusals left out","rule":"api","left_out":3}`, would)
 }
 
 func TestNothingIsMadeForADeafLogger(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/weirhq/weir/policy"
 )
@@ -146,8 +147,8 @@ func renamed(old, p *policy.Policy) (gone, added []string) {
 	return only(old, p), only(p, old)
 }
 
-// logDiagnostics tells each by itself, as a log wants it. The line of the file
-// stays out: it may hold a secret.
+// logDiagnostics tells each by itself, as a log wants it, with what is known of it.
+// The line of the file stays out: it may hold a secret.
 func logDiagnostics(ctx context.Context, log *slog.Logger, found policy.Diagnostics) {
 	for i := range found {
 		d := &found[i]
@@ -155,6 +156,11 @@ func logDiagnostics(ctx context.Context, log *slog.Logger, found policy.Diagnost
 		if d.Severity == policy.Warning {
 			level = slog.LevelWarn
 		}
-		log.Log(ctx, level, d.Message, "code", d.Code, "field", d.Path, "file", d.File, "line", d.Line, "column", d.Column, "hint", d.Hint)
+		known := slices.DeleteFunc([]slog.Attr{
+			slog.String("code", d.Code), slog.String("field", d.Path),
+			slog.String("file", d.File), slog.Int("line", d.Line), slog.Int("column", d.Column),
+			slog.String("hint", d.Hint),
+		}, func(a slog.Attr) bool { return a.Value.Equal(slog.StringValue("")) || a.Value.Equal(slog.IntValue(0)) })
+		log.LogAttrs(ctx, level, d.Message, known...)
 	}
 }

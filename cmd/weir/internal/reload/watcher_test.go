@@ -99,6 +99,25 @@ func TestBadFileChangesNothing(t *testing.T) {
 	r.wantResults("-+")
 }
 
+// TestWhatIsNotKnownIsLeftOut has mistakes of a whole file and of none, which have
+// no place in it.
+func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
+	r := newRig(t, rules(1))
+	for _, text := range []string{"", "\x00", "version: 1\nlimit: x\n"} {
+		r.write("weir.yaml", text)
+		r.Reload(t.Context(), "SIGHUP")
+	}
+	r.must(os.Remove(r.path("weir.yaml")))
+	r.Reload(t.Context(), "SIGHUP")
+	r.wantResults("----")
+	for line := range strings.Lines(r.log.String()) {
+		if strings.Contains(line, `=""`) || strings.Contains(line, "=0") || !strings.Contains(line, "file=") {
+			t.Errorf("a line with nothing in it: %s", line)
+		}
+	}
+	r.wantLog("code=unknown-field field=limit file="+r.path("weir.yaml")+" line=2 column=1 hint=", 1)
+}
+
 func TestGoodAgainAsBefore(t *testing.T) {
 	r := newRig(t, rules(1))
 	r.write("weir.yaml", "no rules")

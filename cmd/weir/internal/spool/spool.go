@@ -18,8 +18,9 @@ type Writer struct {
 	done  chan struct{} // closed when all that waited has been written
 
 	mu     sync.Mutex
-	lost   int // lines that found no room, since one was last told of
-	closed bool
+	lost   int    // lines that found no room, since one was last told of
+	last   string // what Close was given
+	closed bool   // and nothing above changes any more
 }
 
 // New makes a Writer, which has a goroutine until it is closed. note is the line,
@@ -53,19 +54,32 @@ func (w *Writer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// run writes until it is closed: then how many lines were left out, which no
+// further one tells of, and the last of all.
 func (w *Writer) run() {
 	defer close(w.done)
 	for line := range w.lines {
-		_, _ = w.to.Write(line) // a log that cannot be written has nobody to be told of it
+		w.write(line)
+	}
+	if w.lost > 0 {
+		w.write([]byte(w.note(w.lost)))
+	}
+	if w.last != "" {
+		w.write([]byte(w.last))
 	}
 }
 
-// Close writes what waits, for as long as patience is not over, and takes no more.
-// after is time.After.
-func (w *Writer) Close(patience time.Duration, after func(time.Duration) <-chan time.Time) {
+func (w *Writer) write(text []byte) {
+	_, _ = w.to.Write(text) // a log that cannot be written has nobody to be told of it
+}
+
+// Close writes what waits and behind it last, which needs no room and may be many
+// lines or none, for as long as patience is not over, and takes no more. A second
+// Close has no last to add. after is time.After.
+func (w *Writer) Close(last string, patience time.Duration, after func(time.Duration) <-chan time.Time) {
 	w.mu.Lock()
 	if !w.closed {
-		w.closed = true
+		w.closed, w.last = true, last
 		close(w.lines)
 	}
 	w.mu.Unlock()

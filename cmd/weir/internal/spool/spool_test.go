@@ -22,9 +22,9 @@ func TestLinesArriveInOrder(t *testing.T) {
 			t.Errorf("Write = %d, %v", n, err)
 		}
 	}
-	w.Close(time.Minute, time.After)
-	w.Close(time.Minute, time.After)
-	if _, err := io.WriteString(w, "late\n"); err != nil || b.String() != "one\ntwo\nthree\n" {
+	w.Close("end\n", time.Minute, time.After)
+	w.Close("again\n", time.Minute, time.After)
+	if _, err := io.WriteString(w, "late\n"); err != nil || b.String() != "one\ntwo\nthree\nend\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -40,6 +40,8 @@ func (s *stalled) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
+// TestNobodyReads ends all the same. Whoever reads after that finds every line, or
+// how many he does not find, and the last of all.
 func TestNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stalled{gone: make(chan struct{})}
@@ -49,12 +51,16 @@ func TestNobodyReads(t *testing.T) {
 			if _, err := io.WriteString(w, line); err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait() // so that the first is with the reader, and the others wait
 		}
-		w.Close(time.Second, time.After) // comes back
+		w.Close("end\n", time.Second, time.After) // comes back
+		if s.Len() > 0 {
+			t.Fatal("the reader does not stand still")
+		}
 		close(s.gone)
 		synctest.Wait()
-		if n := strings.Count(s.String(), "\n"); n < 4096 || n > 4098 {
-			t.Errorf("%d lines were kept", n)
+		if got, want := s.String(), strings.Repeat(line, 4097)+"5903 lost\nend\n"; got != want {
+			t.Errorf("%d lines were kept, and the end is %q", strings.Count(got, line), got[max(0, len(got)-200):])
 		}
 	})
 }
@@ -65,12 +71,13 @@ func TestWhatIsLostIsTold(t *testing.T) {
 		w := spool.New(s, note)
 		for range 5000 {
 			_, _ = io.WriteString(w, "x\n")
+			synctest.Wait()
 		}
 		close(s.gone)
 		synctest.Wait()
 		_, _ = io.WriteString(w, "last\n")
-		w.Close(time.Second, time.After)
-		if !strings.Contains(s.String(), " lost\nlast\n") {
+		w.Close("", time.Second, time.After)
+		if want := strings.Repeat("x\n", 4097) + "903 lost\nlast\n"; s.String() != want {
 			t.Errorf("the end is %q", s.String()[max(0, s.Len()-200):])
 		}
 	})
