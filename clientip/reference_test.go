@@ -164,7 +164,7 @@ func (ref reference) only(c Config, peer netip.Addr, lines []string) Answer {
 	}
 	if c.Header == "Cloudfront-Viewer-Address" {
 		m := ref.viewer.FindStringSubmatch(value)
-		if m == nil || !ref.isPort(m[2]) || strings.Count(m[1], ":") == 1 {
+		if m == nil || !ref.isPort(m[2]) || strings.Count(m[1], ":") == 1 || strings.Contains(m[1], "]:") { // a second port
 			return Answer{Addr: peer, Reason: InvalidHop}
 		}
 		value = m[1]
