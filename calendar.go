@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
@@ -16,7 +17,47 @@ func loadZone(name string) (*time.Location, *FieldError) {
 			return zone, nil
 		}
 	}
-	return nil, Invalid("calendar", name, "unknown time zone", "write an IANA name such as Europe/Berlin or UTC; the system, or the program by importing time/tzdata, must know it")
+	return nil, Invalid("calendar", name, "unknown time zone", zoneRemedy(name))
+}
+
+// zoneAreas are the first halves of the zones' names.
+var zoneAreas = [...]string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"}
+
+// zoneRemedy says how a zone is written of which only the city stands there, or
+// without its capitals.
+func zoneRemedy(name string) string {
+	known := func(name string) bool {
+		_, err := time.LoadLocation(name)
+		return err == nil
+	}
+	const example = "Europe/Berlin"
+	if !known(example) {
+		return "no zone but UTC is known here: install the system's time zones, or import time/tzdata in the program"
+	}
+	city := capitals(name)
+	if isZoneName(city) && known(city) {
+		return "did you mean " + city + "?"
+	}
+	for _, area := range zoneAreas {
+		if zone := area + "/" + city; isZoneName(city) && known(zone) {
+			return "did you mean " + zone + "?"
+		}
+	}
+	return "write an IANA name such as " + example + " or UTC"
+}
+
+// capitals is a name whose words begin with capitals, as those of zones do.
+func capitals(name string) string {
+	text := []byte(strings.ToLower(name))
+	for i, c := range text {
+		if 'a' <= c && c <= 'z' && (i == 0 || text[i-1] == '/' || text[i-1] == '_') {
+			text[i] = c - 'a' + 'A'
+		}
+	}
+	if strings.EqualFold(name, "UTC") || strings.EqualFold(name, "GMT") {
+		return strings.ToUpper(name)
+	}
+	return string(text)
 }
 
 // isZoneName reports whether s matches [A-Z][A-Za-z0-9/_+-]* and is not Local.
@@ -32,13 +73,23 @@ func isZoneName(s string) bool {
 }
 
 // calendarWindows is how long the shortest and the longest window of a calendar
-// last, where clocks are moved by an hour at most.
-func (s Spec) calendarWindows() (shortest, longest Micros) {
+// last, where clocks are moved by an hour at most, if ever.
+func (s Spec) calendarWindows(zone *time.Location) (shortest, longest Micros) {
 	least, most := s.Period, s.Period
 	if s.Month {
 		least, most = 28*day, 31*day
 	}
-	return Micros((least - time.Hour).Microseconds()), Micros((most + time.Hour).Microseconds())
+	if !steady(zone) {
+		least, most = least-time.Hour, most+time.Hour
+	}
+	return Micros(least.Microseconds()), Micros(most.Microseconds())
+}
+
+// steady reports a zone whose clocks are never moved, nor ever were: UTC, Etc/GMT+5.
+// What a country keeps to now it may change.
+func steady(zone *time.Location) bool {
+	start, end := time.Unix(0, 0).In(zone).ZoneBounds()
+	return start.IsZero() && end.IsZero()
 }
 
 // around finds the window that holds now.

@@ -215,6 +215,21 @@ func TestCalendarWindowsPartitionTime(t *testing.T) {
 	})
 }
 
+// The bounds of a calendar hold, and are exact where clocks never move.
+func TestCalendarWindowsLast(t *testing.T) {
+	first, last := time.Date(1970, 1, 10, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		window := rapid.SampledFrom(calendarWindows()).Draw(t, "window")
+		l := calendarLimit(t, window, rapid.SampledFrom([]string{"UTC", "Etc/GMT+5", "Etc/UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Tokyo"}).Draw(t, "zone"))
+		now := Micros(rapid.Int64Range(first.UnixMicro(), last.UnixMicro()).Draw(t, "now"))
+		e := l.edgesAround(now)
+		shortest, longest := l.spec.calendarWindows(l.zone)
+		if length := e[2] - e[1]; length < shortest || length > longest {
+			t.Fatalf("%s: a window of %v, between %v and %v", l, length.Duration(), shortest.Duration(), longest.Duration())
+		}
+	})
+}
+
 // A clock that reads nonsense gets an answer, not a crash.
 func TestEdgesOfImpossibleInstants(t *testing.T) {
 	for _, window := range calendarWindows() {

@@ -181,5 +181,4 @@ func ExampleFieldError() {
 	// "0" at 0: a limit admits at least 1
 	// "m" at 2: minutes or months?
 	// "bust" at 4: unknown word
-	// "5" at 9: unknown word
 }

@@ -190,7 +190,7 @@ func (l *Limit) compileWindow() (err error) {
 			return refusal
 		}
 		l.zone = zone
-		shortest, longest := s.calendarWindows()
+		shortest, longest := s.calendarWindows(zone)
 		l.window, err = algorithm.NewCalendarWindow(s.Count, shortest, longest, s.Overdraft)
 	}
 	if err != nil {
@@ -252,7 +252,8 @@ func (l *Limit) Capacity() int64 {
 //	token bucket   burst + ⌊(t-1)·count/period⌋
 //	fixed window   count·(⌈(t-1)/period⌉ + 1): twice the count across an edge
 //	calendar       as a fixed window of the shortest length: a day of 23 hours, a
-//	               week or a month of 28 days less 1 hour
+//	               week or a month of 28 days less 1 hour; not less in zones
+//	               whose clocks never move (UTC, Etc/GMT+5)
 //	deny           0
 //	unlimited      MaxInt64
 //
@@ -276,8 +277,8 @@ func (l *Limit) Most(t Micros) int64 {
 // at most, after one unit is charged, and after as many as the Capacity. Of a
 // token bucket these are the times in which they flow back; of a fixed window both
 // are the period, of a calendar its longest window (a day of 25 hours, a week or a
-// month of 31 days and 1 hour). They are 0 for unlimited and deny, which have no
-// states.
+// month of 31 days and 1 hour; without that hour in zones whose clocks never move).
+// They are 0 for unlimited and deny, which have no states.
 func (l *Limit) Pins() (one, full Micros) {
 	if l.algorithm == nil {
 		return 0, 0

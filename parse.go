@@ -101,6 +101,7 @@ func (p *parser) limit() {
 	default:
 		p.fail("period", p.next(), "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
 	}
+	p.meantRate()
 	p.options()
 	p.check()
 }
@@ -130,9 +131,9 @@ func (p *parser) integer(field string, w word) int64 {
 	v, err := strconv.ParseInt(digits, 10, 64)
 	switch {
 	case w.text == "":
-		p.fail(field, w, "a whole number is missing", "")
+		p.fail(field, w, "a whole number is missing", missingRemedy(field))
 	case strings.Trim(digits, "0123456789") != "" || digits == "":
-		p.fail(field, w, "not a whole number", "write digits only, such as 1000")
+		p.fail(field, w, "not a whole number", digitsRemedy(w.text))
 	case digits != w.text || strings.Trim(digits, "0") == "":
 		p.tooSmall(field, w)
 	case digits[0] == '0':
@@ -143,6 +144,20 @@ func (p *parser) integer(field string, w word) int64 {
 		return v
 	}
 	return 2 // which every field may have
+}
+
+// missingRemedy shows how a number stands behind the word of its field.
+func missingRemedy(field string) string {
+	switch field {
+	case "count":
+		return `write a rate such as "10/min"`
+	case "overdraft":
+		return "write overdraft 500"
+	case "block factor":
+		return `write "x 2 max 1h"`
+	default:
+		return "write " + field + " 20"
+	}
 }
 
 // tooSmall refuses 0 and less, and tells what may have been meant.
@@ -196,6 +211,9 @@ func unitRemedy(text string) string {
 	if s := suggest.DidYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
 		return s
 	}
+	if unit := meantUnit(text); unit != "" {
+		return "did you mean " + unit + "?"
+	}
 	return unitList
 }
 
@@ -207,6 +225,9 @@ func (p *parser) duration(field string) time.Duration {
 	case "":
 		return d
 	case noDuration:
+		if p.spaced(field, w) {
+			break
+		}
 		p.fail(field, w, problem, spellOut(w.text))
 	case tooShort:
 		p.fail(field, w, problem, "")
@@ -218,22 +239,13 @@ func (p *parser) duration(field string) time.Duration {
 
 const durationRemedy = "write one such as 30s, 15m (minutes), 12h or 30d"
 
-// spellOut tells who wrote a unit where a duration belongs how that is said.
-func spellOut(text string) string {
-	for _, unit := range []string{"s", "sec", "second", "min", "minute", "h", "hour", "day", "week", "month"} {
-		if text == unit || text == unit+"s" {
-			return `write "/` + unit + `" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`
-		}
-	}
-	return durationRemedy
-}
-
 // options reads the rest of a limit, in any order.
 func (p *parser) options() {
 	for p.pos < len(p.words) {
 		w := p.next()
 		if !isOption(w.text) {
 			p.fail("option", w, "unknown word", optionRemedy(w.text))
+			p.skipValue(w.text)
 			continue
 		}
 		if slices.Contains(p.seen, w.text) {
@@ -243,22 +255,6 @@ func (p *parser) options() {
 		p.at[w.text] = w
 		p.option(w)
 	}
-}
-
-func optionRemedy(text string) string {
-	if text == "concurrent" {
-		return `write "10 concurrent" in place of a rate`
-	}
-	if s := suggest.DidYouMean(text, optionWords[:]...); s != "" {
-		return s
-	}
-	if s := joinedOption(text); s != "" {
-		return s
-	}
-	if i := slices.IndexFunc(heldOptions[:], func(o string) bool { return len(text) >= shortestPart && strings.Contains(o, text) }); i >= 0 {
-		return "did you mean " + heldOptions[i] + "?"
-	}
-	return "the options are " + strings.Join(heldOptions[:], ", ")
 }
 
 func (p *parser) option(w word) {

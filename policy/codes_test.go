@@ -138,3 +138,25 @@ func TestPageExamples(t *testing.T) {
 		}
 	}
 }
+
+// The page about rules files, and the hint for an unknown option, name the same
+// options.
+func TestOptionsOnPage(t *testing.T) {
+	text, err := os.ReadFile("../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^option +=.*$`).FindString(string(text))
+	var onPage []string
+	for _, m := range regexp.MustCompile(`"([a-z-]+)"`).FindAllStringSubmatch(line, -1) {
+		onPage = append(onPage, m[1])
+	}
+	_, found := loadText("version: 1\nrules: [{name: a, limit: 5/s at}]")
+	if len(found) != 1 || len(onPage) == 0 {
+		t.Fatalf("%v, %q", found, line)
+	}
+	inHint := strings.Split(strings.TrimPrefix(found[0].Hint, "the options are "), ", ")
+	if slices.Sort(onPage); !slices.Equal(onPage, slices.Sorted(slices.Values(inHint))) {
+		t.Errorf("the page has %v, the hint %v", onPage, inHint)
+	}
+}

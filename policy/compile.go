@@ -28,6 +28,7 @@ func compile(config Config, in inputs) (*Policy, Diagnostics) {
 	c := &compiler{inputs: in, config: &config, policy: &Policy{config: config}}
 	c.settings()
 	c.rules()
+	c.lintPatterns()
 	if c.found.Err() == nil {
 		c.lint() // what only a policy that works can be asked
 	}

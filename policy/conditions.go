@@ -69,7 +69,7 @@ func (c *compiler) refusePattern(path string, err error) {
 		c.refuse("bad-pattern", path, Span{}, err.Error(), "")
 		return
 	}
-	message := "pattern: " + e.Problem
+	message := "pattern: it " + e.Problem
 	if part := e.Pattern[e.Offset : e.Offset+e.Len]; part != "" {
 		message = fmt.Sprintf("pattern: %q %s", part, e.Problem)
 	}

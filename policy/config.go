@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// This file is the rules file as Go has it. The names of the fields in YAML, and
-// what the decoder and the schema know of them, stand in the tags:
+// This file is the rules file as Go has it. What the fields mean to whoever writes
+// a file stands in docs/rules.md, from which the schema takes it. Their names in
+// YAML, and what the decoder and the schema know of them, stand in the tags:
 //
 //	yaml:"name"   the field's name in a rules file
 //	min, max      the range of a number that is written; 0 in Go is the default

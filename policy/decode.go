@@ -80,7 +80,7 @@ func (d *decoder) value(n *yaml.Node, path string, f field, v reflect.Value) {
 	defer leave()
 	p := d.places[path]
 	d.places[path] = place{p.key, n}
-	if f.secret && !shown(n) || f.name == "upstream" && hasCredentials(n) {
+	if f.secret && !shown(n, path) || f.name == "upstream" && hasCredentials(n) {
 		d.hideAll(n)
 	}
 	switch {
@@ -155,9 +155,10 @@ func (d *decoder) follow(n *yaml.Node, path string) (target *yaml.Node, leave fu
 }
 
 // shown reports whether what stands for a secret may be shown itself.
-func shown(n *yaml.Node) bool {
+func shown(n *yaml.Node, path string) bool {
 	url := strings.HasPrefix(n.Value, "https://") && !strings.Contains(n.Value, "@")
-	return n.Kind == yaml.ScalarNode && (n.Tag == "!!bool" || url || named(n.Value))
+	file := path == "jwt.keys" && fileName.MatchString(n.Value)
+	return n.Kind == yaml.ScalarNode && (n.Tag == "!!bool" || url || file || named(n.Value))
 }
 
 // hasCredentials reports whether there may be a password in a URL.
@@ -178,9 +179,13 @@ func (d *decoder) hideAll(n *yaml.Node) {
 // wrongKind refuses a list where a text is meant, and the like.
 func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
 	got, hint := "a text", "write "+want
-	switch {
-	case indexes.ReplaceAllString(path, "[]") == "rules[].limit" && n.Kind == yaml.SequenceNode:
+	switch kind := indexes.ReplaceAllString(path, "[]"); {
+	case kind == "rules[].limit" && n.Kind == yaml.SequenceNode:
 		hint = "several limits are written `limits: " + flow(n) + "`"
+	case kind == "rules[].limit" && n.Kind == yaml.MappingNode:
+		hint = meantLimit(n)
+	case kind == "exempt[]" && n.Kind == yaml.ScalarNode && meantEntry(n.Value) != "":
+		hint = meantEntry(n.Value)
 	case want == "a list" && n.Kind == yaml.ScalarNode:
 		hint = "put it into brackets: [" + visible(n.Value) + "]"
 	case want == "a list":
@@ -198,7 +203,7 @@ func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
 	case n.Tag == "!!bool":
 		got = n.Value
 	}
-	d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", d.called(path), want, got), hint)
+	d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s must be %s, not %s", d.called(path), want, got), hint)
 }
 
 // flow is a short list of texts as it stands in brackets; […] of anything else.

@@ -37,7 +37,7 @@ func (d *decoder) headerMatch(n *yaml.Node, path string, f field, to *HeaderMatc
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool" && n.Value == "true":
 		to.Any = true
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
-		d.refuseNode("wrong-kind", path, n, d.called(path)+" is true, a text or a list of texts, not "+n.Value, "a header that must be absent cannot be asked for; a text stands in quotes")
+		d.refuseNode("wrong-kind", path, n, d.called(path)+" must be true, a text or a list of texts, not "+n.Value, "a header that must be absent cannot be asked for; a text stands in quotes")
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 0:
 		d.refuseNode("empty-value", path, n, d.called(path)+" lists no values, so that nothing fits it", "write true for any value")
 	case n.Kind == yaml.MappingNode:

@@ -94,6 +94,9 @@ func (c *compiler) tokenKeys(text string) ([]byte, bool) {
 	case strings.HasPrefix(text, "http://"), strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "url:"):
 		c.refuse("not-in-this-version", path, Span{}, "jwt.keys: keys by URL are not in this version", "save them as a file, and write `keys: file:jwks.json`; a change of the file is noticed")
 		return nil, false
+	case fileName.MatchString(text):
+		c.refuse("bad-jwt", path, Span{}, "jwt.keys: it names neither a file nor a variable", "did you mean file:"+text+"?")
+		return nil, false
 	case !named(text):
 		c.refuse("bad-jwt", path, Span{}, "jwt.keys: it names neither a file nor a variable", "write file:PATH or env:NAME; keys do not stand in the rules file")
 		return nil, false

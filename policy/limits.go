@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/weirhq/weir"
@@ -11,12 +12,21 @@ import (
 type wording struct {
 	path string // where it stands
 	slot string // its own name, "" for none
+	text string // as it is written
 	spec weir.Spec
 }
 
 // alone reports a spec that has no state.
 func (w wording) alone() bool {
 	return w.spec.Algorithm == weir.Unlimited || w.spec.Algorithm == weir.Deny
+}
+
+// textPath is where the text itself stands.
+func (w wording) textPath() string {
+	if w.slot == "" {
+		return w.path
+	}
+	return w.path + ".limit"
 }
 
 // wordings reads a list of limits. What is wrong with it is noted, once for each
@@ -31,14 +41,11 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 	}
 	var read []wording
 	for i, l := range list {
-		w := wording{path: element(path, i), slot: l.Name}
-		textPath := w.path
-		if l.Name != "" {
-			textPath += ".limit"
-		}
+		w := wording{path: element(path, i), slot: l.Name, text: l.Limit}
+		textPath := w.textPath()
 		var err error
 		if w.spec, err = weir.ParseSpec(l.Limit); err != nil {
-			c.refuseLimit(textPath, err)
+			c.refuseFields("bad-limit", textPath, err)
 			continue
 		}
 		read = append(read, w)
@@ -83,8 +90,12 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 			suffix = "/" + slot
 		}
 		l, err := weir.NewLimitKeeping(r.Name+suffix, cmp.Or(r.was, r.Name)+suffix, w.spec)
-		if err != nil {
-			c.refuseLimit(w.path, err)
+		switch {
+		case errors.Is(err, weir.ErrUnsupported):
+			c.refuseLater(w)
+			continue
+		case err != nil:
+			c.refuseFields("bad-limit", w.path, err)
 			continue
 		}
 		q.limits = append(q.limits, l)

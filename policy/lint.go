@@ -18,7 +18,6 @@ func (c *compiler) lint() {
 	c.lintPlans()
 	c.lintExemptions()
 	c.lintNames()
-	c.lintPatterns()
 	c.lintReach()
 	c.lintRoutes()
 	c.lintNumber()

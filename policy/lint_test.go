@@ -121,6 +121,8 @@ func TestLints(t *testing.T) {
 		{"a host that is meant", "version: 1\nrules: [{name: a, match: [api./x, localhost/, '[::1]/', a.example/, GET  /x], limit: 1/s}]", nil},
 		{"methods that are none", "version: 1\nrules: [{name: a, match: [PSOT /a, DELET /a, GTE /a, GETT /a, PATCG /a], limit: 1/s}]", []string{"odd-method", "odd-method", "odd-method", "odd-method", "odd-method"}},
 		{"methods beyond the standard ones", "version: 1\nrules: [{name: a, match: [PURGE /a, LIST /a, PROPFIND /a, MOVE /a, COPY /a, SEARCH /a, QUERY /a, LINK /a, LOCK /a, REPORT /a, BAN /a], limit: 1/s}]", nil},
+		{"segments that look like something else", "version: 1\nexempt: [{match: /login$, ip: 192.0.2.0/24}]\nrules: [{name: a, match: [GET /(v1)/x, a.example/$, '/$a/b$'], limit: 1/s}]", []string{"odd-path", "odd-path", "odd-path", "odd-path", "odd-path"}},
+		{"segments that are meant", "version: 1\nrules: [{name: a, match: [/%24batch, /a%24, /%28a%29, '/Items(1)', /a$b, /$1, /v1.0, /a...b, /c++, /~u, /a%2A, '/{id}'], limit: 1/s}]", nil},
 		{"a short secret has a plan", wall + "  - {name: r, plan: {'cookie:c': {hunter2: a, 5d1fbb6c2f0e4d5bb: a}}, default_plan: a}\nplans: {a: 1/s}", []string{"guessable-plan"}},
 		{"a trusted header has a plan", "version: 1\nclient_ip: {header: X-Forwarded-For, trusted_proxies: [10.0.0.0/8], trusted_headers: [X-In]}\nplans: {a: 1/s}\nrules: [{name: r, plan: {'header:X-In': {gold: a}}, default_plan: a}]", nil},
 		{"a short claim has a plan", jwtWall + "  - {name: r, key: 'jwt:sub', plan: {'jwt:org': {acme: a}}, default_plan: a}\nplans: {a: 1/s}", nil},

@@ -81,6 +81,7 @@ func (r *reader) finish(compiled Diagnostics) Diagnostics {
 			more++
 		default:
 			known[d.Path] = r.reread(&d)
+			r.inLines(&d)
 			r.locate(&d)
 			all = append(all, d)
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,7 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/httpsyntax"
+	"github.com/weirhq/weir/policy/internal/match"
 )
 
 // This file says what was probably meant by a text that its field could make
@@ -129,4 +132,54 @@ func (c *compiler) meantPlan(text, hint string) string {
 		return hint + "; limits that have a name are plans: see plan and default_plan"
 	}
 	return hint
+}
+
+// meantEntry is the entry of exempt that was meant by a text; "" where nobody
+// knows.
+func meantEntry(text string) string {
+	if _, wrong := readPrefix("", text); wrong == (complaint{}) {
+		return "write `- ip: " + text + "`"
+	}
+	if _, err := match.ParsePattern(text); err == nil {
+		return "write `- match: " + visible(text) + "`"
+	}
+	return ""
+}
+
+// meantLimit is the limit that was meant by a mapping such as {rate: 5, per: 1m},
+// as other limiters have it.
+func meantLimit(n *yaml.Node) string {
+	said := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		said[strings.ToLower(n.Content[i].Value)] = n.Content[i+1].Value
+	}
+	count := cmp.Or(said["limit"], said["rate"], said["count"], said["requests"], said["max"])
+	period := cmp.Or(said["per"], said["period"], said["window"], said["interval"], said["unit"])
+	burst := said["burst"]
+	if burst != "" {
+		burst = " burst " + burst
+	}
+	for _, text := range []string{count, count + "/" + period, count + " per " + period} {
+		if spec, err := weir.ParseSpec(text + burst); err == nil {
+			return "write `limit: " + spec.String() + "`"
+		}
+	}
+	return "write a text such as `limit: 10/min burst 20`"
+}
+
+// fileName is what a file of keys is called. No secret ends like this.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,100}\.(?:json|jwks|jwk|pem|pub|crt|cer)$`)
+
+// secondPlace is how a message ends that names a field met before.
+var secondPlace = regexp.MustCompile(`, first in (\S+)$`)
+
+// inLines gives the line of a field that a message ends with by its path.
+func (r *reader) inLines(d *Diagnostic) {
+	m := secondPlace.FindStringSubmatchIndex(d.Message)
+	if m == nil {
+		return
+	}
+	if first, ok := r.places[d.Message[m[2]:m[3]]]; ok {
+		d.Message = d.Message[:m[2]] + fmt.Sprintf("line %d", first.value.Line)
+	}
 }

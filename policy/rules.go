@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -35,6 +34,7 @@ func (c *compiler) rules() {
 		c.policy.rules = append(c.policy.rules, r)
 		patterns[i] = r.patterns
 	}
+	c.secrets()
 	c.policy.set = match.NewSet(patterns, c.policy.path)
 }
 
@@ -51,7 +51,7 @@ func (c *compiler) name(r *rule, names map[string]int) {
 	case slices.Contains(guests[:], r.Name):
 		c.refuse("bad-name", field, Span{}, fmt.Sprintf("name %s: limits that callers bring themselves are called that", r.Name), "choose another")
 	case taken:
-		c.refuse("duplicate-name", field, Span{}, fmt.Sprintf("rules[%d] is called %s as well", other, r.Name), "limits of one name share their states: choose another")
+		c.refuse("duplicate-name", field, Span{}, fmt.Sprintf("name %s stands here twice, first in rules[%d].name", r.Name, other), "limits of one name share their states: choose another")
 	default:
 		names[r.Name] = r.Index
 	}
@@ -119,14 +119,14 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 	spec, err := weir.ParseSpec(r.config.Limit)
 	if err != nil {
 		before := len(c.found)
-		c.refuseLimit(r.field+".limit", err)
+		c.refuseFields("bad-limit", r.field+".limit", err)
 		for i := before; i < len(c.found); i++ {
 			hint := strings.Replace(c.found[i].Hint, "are a list: [", "are a list: limits: [", 1)
 			c.found[i].Hint = c.meantPlan(r.config.Limit, hint)
 		}
 		return
 	}
-	r.fallback = c.quota(r, []wording{{path: r.field + ".limit", spec: spec}}, false)
+	r.fallback = c.quota(r, []wording{{path: r.field + ".limit", text: r.config.Limit, spec: spec}}, false)
 }
 
 // checkCost refuses a cost that could never pass.
@@ -138,15 +138,6 @@ func (c *compiler) checkCost(r *rule) {
 			return
 		}
 	}
-}
-
-// refuseLimit notes what is wrong with a limit's text.
-func (c *compiler) refuseLimit(path string, err error) {
-	if errors.Is(err, weir.ErrUnsupported) {
-		c.refuse("not-in-this-version", path, Span{}, err.Error()[len(weir.ErrUnsupported.Error())+2:], "")
-		return
-	}
-	c.refuseFields("bad-limit", path, err)
 }
 
 // claims are the claims of tokens that rules ask for, each once.

@@ -25,10 +25,10 @@ func (d *decoder) scalar(n *yaml.Node, path string, f field, v reflect.Value) {
 	text, name := v.Kind() == reflect.String, d.called(path)
 	switch {
 	case text && n.Tag == "!!bool":
-		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not %s", name, wanted(v.Type()), n.Value), boolHint(v.Type()))
+		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s must be %s, not %s", name, wanted(v.Type()), n.Value), boolHint(v.Type()))
 		return
 	case !text && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && v.Kind() != reflect.Struct && !isDuration(v.Type()):
-		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s is %s, not a text", name, wanted(v.Type())), "leave the quotes out")
+		d.refuseNode("wrong-kind", path, n, fmt.Sprintf("%s must be %s, not a text", name, wanted(v.Type())), "leave the quotes out")
 		return
 	}
 	if c := setText(name, n.Value, f, v); c != (complaint{}) {
@@ -83,7 +83,7 @@ func setBool(name, text string, v reflect.Value) complaint {
 		case "no", "off", "n", "0", "f", "false":
 			hint = "write false"
 		}
-		return complaint{"wrong-kind", fmt.Sprintf("%s is true or false, not %s", name, text), hint}
+		return complaint{"wrong-kind", fmt.Sprintf("%s must be true or false, not %s", name, text), hint}
 	}
 	v.SetBool(text == "true")
 	return complaint{}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,49 +17,67 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-const (
-	schemaFile = "../docs/rules.schema.json"
-	ownPackage = "github.com/weirhq/weir/policy"
-)
+const schemaFile = "../docs/rules.schema.json"
 
-// schemas describes the types of a Config by what the decoder knows of them.
+// schemas describes the types of a Config by what the decoder knows of them, and
+// their fields by what the page about rules files says.
 type schemas struct {
-	comments map[string]string // of types and fields, by name
-	defs     jsonschema.Definitions
+	t     *testing.T
+	about map[string]string // the page's paragraphs, by the paths of fields
+	defs  jsonschema.Definitions
 }
 
 // schemaOfConfig is the whole schema.
 func schemaOfConfig(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	var r jsonschema.Reflector
-	if err := r.AddGoComments(ownPackage, "."); err != nil {
-		t.Fatal(err)
-	}
-	s := &schemas{comments: r.CommentMap, defs: jsonschema.Definitions{}}
-	root := s.object(reflect.TypeFor[Config]())
+	s := &schemas{t: t, about: paragraphs(t), defs: jsonschema.Definitions{}}
+	root := s.object(reflect.TypeFor[Config](), "")
 	root.Version = jsonschema.Version
 	root.ID = "https://raw.githubusercontent.com/weirhq/weir/main/docs/rules.schema.json"
 	root.Title = "weir rules file"
+	root.Description = "Which requests are limited, by whom they are counted, how much may pass: https://github.com/weirhq/weir/blob/main/docs/rules.md"
 	root.Definitions = s.defs
 	return root
 }
 
-// comment is a doc comment as one paragraph, without the marks of a link.
-func (s *schemas) comment(name string) string {
-	text := strings.Join(strings.Fields(s.comments[ownPackage+"."+name]), " ")
-	return strings.NewReplacer("[", "", "]", "").Replace(text)
+var (
+	// paragraph is what the page says of a field.
+	paragraph = regexp.MustCompile("(?ms)^\\*\\*`([^`]+)`\\*\\* (.*?)(?:\\n\\n|\\z)")
+
+	// pointer is a sentence that only points elsewhere; link is any other link.
+	pointer = regexp.MustCompile(`(^|\. )(?:See )?\[[^\]]+\]\([^)]+\)[^.]*\.`)
+	link    = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
+)
+
+// paragraphs are the page's, each in one line and without links.
+func paragraphs(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := map[string]string{}
+	for _, m := range paragraph.FindAllStringSubmatch(string(page), -1) {
+		text := strings.Join(strings.Fields(m[2]), " ")
+		text = pointer.ReplaceAllString(text, "$1")
+		about[m[1]] = strings.TrimSpace(link.ReplaceAllString(text, "$1"))
+	}
+	return about
 }
 
-// object describes a struct.
-func (s *schemas) object(t reflect.Type) *jsonschema.Schema {
-	o := &jsonschema.Schema{Type: "object", Description: s.comment(t.Name()), Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+// object describes a struct whose fields the page has under a path.
+func (s *schemas) object(t reflect.Type, path string) *jsonschema.Schema {
+	o := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
 	for _, f := range fieldsOf(t) {
-		each := s.field(f)
-		about := s.comment(t.Name() + "." + t.Field(f.index).Name)
+		at := strings.TrimPrefix(path+"."+f.name, ".")
+		each := s.field(f, at)
 		if each.Ref != "" {
 			each = &jsonschema.Schema{AllOf: []*jsonschema.Schema{each}}
 		}
-		each.Description = about
+		each.Description = s.about[at]
+		if each.Description == "" {
+			s.t.Errorf("the page about rules files says nothing of %s", at)
+		}
 		o.Properties.Set(f.name, each)
 		if f.short {
 			o.Required = append(o.Required, f.name)
@@ -84,24 +103,24 @@ func (s *schemas) object(t reflect.Type) *jsonschema.Schema {
 func text() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: new(uint64(1))} }
 
 // field describes the values of a field.
-func (s *schemas) field(f field) *jsonschema.Schema {
+func (s *schemas) field(f field, path string) *jsonschema.Schema {
 	switch t := f.typ; {
 	case isDuration(t):
 		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(h|m|s|ms|us|µs))*$`, MinLength: new(uint64(1))}
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.FormatInt(f.min, 10)), Maximum: json.Number(strconv.FormatInt(f.max, 10))}
 	case f.one:
-		item := s.of(t.Elem())
+		item := s.of(t.Elem(), path)
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item, MinItems: new(uint64(1))}}}
 	case f.name == "algorithms":
 		return &jsonschema.Schema{Type: "array", Items: text(), MinItems: new(uint64(1))}
 	default:
-		return s.of(t)
+		return s.of(t, path)
 	}
 }
 
 // of describes the values of a type.
-func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
+func (s *schemas) of(t reflect.Type, path string) *jsonschema.Schema {
 	switch {
 	case isPrefix(t):
 		return text()
@@ -119,21 +138,21 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return s.of(t.Elem())
+		return s.of(t.Elem(), path)
 	case reflect.Slice:
-		item := s.of(t.Elem())
+		item := s.of(t.Elem(), path+"[]")
 		if t == reflect.TypeFor[Limits]() {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{item, {Type: "array", Items: item, MinItems: new(uint64(1))}}}
 		}
 		return &jsonschema.Schema{Type: "array", Items: item}
 	case reflect.Map:
-		o := &jsonschema.Schema{Type: "object", AdditionalProperties: s.of(t.Elem())}
+		o := &jsonschema.Schema{Type: "object", AdditionalProperties: s.of(t.Elem(), path+".*")}
 		if t.Elem() == reflect.TypeFor[HeaderMatch]() {
 			o.MinProperties = new(uint64(1))
 		}
 		return o
 	case reflect.Struct:
-		return s.reference(t)
+		return s.reference(t, path)
 	case reflect.Bool:
 		return &jsonschema.Schema{Type: "boolean"}
 	default:
@@ -142,14 +161,21 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 }
 
 // reference puts a struct among the definitions. One that has a short form may
-// be written so.
-func (s *schemas) reference(t reflect.Type) *jsonschema.Schema {
+// be written so. Of listeners and limits, which stand in several places, the page
+// speaks once.
+func (s *schemas) reference(t reflect.Type, path string) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[Listener]():
+		path = "listen.*"
+	case reflect.TypeFor[Limit]():
+		path = "rules[].limits[]"
+	}
 	if s.defs[t.Name()] == nil {
 		s.defs[t.Name()] = &jsonschema.Schema{} // against recursion
-		o := s.object(t)
+		o := s.object(t, path)
 		for _, f := range fieldsOf(t) {
 			if f.short {
-				o = &jsonschema.Schema{Description: o.Description, AnyOf: []*jsonschema.Schema{s.field(f), o}}
+				o = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s.field(f, path), o}}
 			}
 		}
 		s.defs[t.Name()] = o

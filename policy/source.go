@@ -15,6 +15,10 @@ type source struct {
 	marks  map[int][]int // where every hundredth character of a line begins; of lines that were asked for
 	places map[string]place
 
+	// tabWidth is how wide the tabs were taken that indent, 0 where the text was
+	// read as it stands.
+	tabWidth int
+
 	// variables are the environment variables that say what a field holds, by
 	// the field's path.
 	variables map[string]string
@@ -64,6 +68,9 @@ func (s *source) line(n int) string {
 
 // column turns a node's column, which counts characters, into one of bytes.
 func (s *source) column(line, characters int) int {
+	if s.tabWidth > 0 {
+		characters = s.written(line, characters)
+	}
 	text, marks := s.line(line), s.marksOf(line)
 	before := max(characters-1, 0) // the characters before the column
 	i := min(before/markEvery, len(marks)-1)

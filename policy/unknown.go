@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -37,7 +36,7 @@ func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
 	if path != "" {
 		where = "in " + path
 	}
-	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, names))
+	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, value, names))
 }
 
 // nearSecret reports whether a name that is none may have been meant for a field
@@ -61,42 +60,3 @@ func (d *decoder) spoken(path, name string) string {
 
 // secretName is like those of the fields that are shown to nobody.
 var secretName = regexp.MustCompile(`(?i)to[kc]|secret|passw|^keys$|api.?key`)
-
-// hintFor says which field was meant by a name that is none.
-func hintFor(kind, name string, names []string) string {
-	elsewhere, known := belongs(name)
-	near := suggest.DidYouMean(name, names...)
-	switch {
-	case curly(name) != "":
-		return curly(name) + " is no quote in YAML: write the name without"
-	case habit(kind, name) != "":
-		return habit(kind, name)
-	case known:
-		return "it belongs " + elsewhere
-	case near != "":
-		return near
-	case len(names) <= 16:
-		return "the fields here are " + strings.Join(names, ", ")
-	}
-	return "the fields are in the documentation of the rules file"
-}
-
-// habit answers who writes what another limiter's file has.
-func habit(kind, name string) string {
-	if kind != "rules[]" {
-		return ""
-	}
-	switch strings.ToLower(name) {
-	case "burst", "period", "window", "interval", "algorithm", "requests", "count", "rps":
-		return "it is said in the limit: `limit: 10/min burst 20`"
-	case "path", "paths", "route", "method", "methods", "host", "url", "uri":
-		return "it is said by match: `match: POST /login`"
-	case "rate":
-		return "did you mean limit?"
-	case "by", "keys", "identifier", "source":
-		return "did you mean key?"
-	case "mode", "dry_run", "dryrun":
-		return "did you mean `shadow: true`?"
-	}
-	return ""
-}

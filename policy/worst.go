@@ -99,14 +99,32 @@ func (w *WorstCase) String() string {
 	return b.String()
 }
 
-// Room is one line: `room for 87,500 callers (3.5 MB), 14,583 new ones a second;
+// Room is one line: `room for 87,500 callers (14,000 kB), 14,583 new ones a second;
 // one is remembered for 6s to 1m`.
 func (w *WorstCase) Room() string {
 	held := weir.FormatDuration(w.PinnedOne)
 	if w.PinnedFull > w.PinnedOne {
 		held += " to " + weir.FormatDuration(w.PinnedFull)
 	}
-	return fmt.Sprintf("room for %s callers (%s kB), %s new ones a second; one is remembered for %s", grouped(w.Keys), grouped((w.Bytes+999)/1000), grouped(w.KeysPerSecond), held)
+	count, unit := w.pace()
+	return fmt.Sprintf("room for %s callers (%s kB), %s new ones %s; one is remembered for %s", grouped(w.Keys), grouped((w.Bytes+999)/1000), grouped(count), unit, held)
+}
+
+// pace is how many new callers the room is enough for in the shortest time in
+// which there are some: a rate that is rounded to 0 or 1 says nothing.
+func (w *WorstCase) pace() (count int64, unit string) {
+	const some = 10
+	for _, each := range []struct {
+		time time.Duration
+		name string
+	}{{time.Second, "a second"}, {time.Minute, "a minute"}, {time.Hour, "an hour"}, {24 * time.Hour, "a day"}} {
+		// At most 1e8 places by 8.64e10 µs: it fits.
+		count, unit = w.Keys*int64(micros(each.time))/max(1, int64(micros(w.PinnedOne))), each.name
+		if count >= some {
+			break
+		}
+	}
+	return count, unit
 }
 
 // grouped prints a number with commas between thousands.
@@ -164,18 +182,31 @@ func (c *compiler) lintRoom() {
 			}
 			if w.Period > day {
 				c.warn("long-period", path, fmt.Sprintf("limit %s has a period over a day, and what has been used lies in memory alone: a restart forgets it", w.Text),
-					"use a period of a day or less")
+					"if the period is meant, accept that, and restart rarely")
 			}
 			if w.lacks() > tight.lacks() {
 				tight = w
 			}
 		}
 		if r.counts() && tight.lacks() > 0 {
-			c.warn("little-room", path, fmt.Sprintf("limit %s remembers a caller for %s at least, and has room for %d: under more than %d new callers a second they share what is left",
-				tight.Text, weir.FormatDuration(tight.PinnedOne), tight.Keys, tight.KeysPerSecond),
+			count, unit := tight.pace()
+			c.warn("little-room", path, fmt.Sprintf("limit %s has room for %s callers, each for %s or longer: if more than %s new ones %s come, those without room may %s",
+				tight.Text, grouped(tight.Keys), weir.FormatDuration(tight.PinnedOne), grouped(count), unit, c.withoutRoom()),
 				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", tight.needs()*int64(max(1, len(r.fallback.limits)))))
 		}
 	}
+}
+
+// withoutRoom says what happens to a caller for whom there is no room.
+func (c *compiler) withoutRoom() string {
+	switch c.config.Memory.OnFull {
+	case OnFullRefuse:
+		return "be refused"
+	case OnFullAdmit:
+		return "pass uncounted"
+	case OnFullOverflow:
+	}
+	return "share counts, and are refused too early"
 }
 
 // needs is how many places the limit should have; lacks is how many more that is

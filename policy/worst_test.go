@@ -48,7 +48,32 @@ rules:
 			t.Errorf("got %s, want %s", got[i].String(), want)
 		}
 	}
-	if want := "room for 25,000 callers (4,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m"; got[0].Room() != want {
-		t.Errorf("got %s, want %s", got[0].Room(), want)
+	for i, want := range []string{
+		"room for 25,000 callers (4,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m",
+		"room for 25,000 callers (4,000 kB), 17 new ones a minute; one is remembered for 1d",
+	} {
+		if got[i].Room() != want {
+			t.Errorf("got %s, want %s", got[i].Room(), want)
+		}
 	}
+}
+
+func TestPace(t *testing.T) {
+	f := func(keys int64, pinned time.Duration, want string) {
+		t.Helper()
+		w := WorstCase{Keys: keys, PinnedOne: pinned}
+		if count, unit := w.pace(); grouped(count)+" "+unit != want {
+			t.Errorf("%d keys for %v: %d %s, want %s", keys, pinned, count, unit, want)
+		}
+	}
+	f(1_000_000, time.Second, "1,000,000 a second")
+	f(10, time.Second, "10 a second")
+	f(9, time.Second, "540 a minute")
+	f(100, 6*time.Minute, "16 a minute")
+	f(72_916, 25*time.Hour, "48 a minute")
+	f(5_000, 31*24*time.Hour, "161 a day")
+	f(3, 31*24*time.Hour, "0 a day")
+	f(0, time.Hour, "0 a day")
+	f(100_000_000, time.Microsecond, "100,000,000,000,000 a second")
+	f(1, 141*365*24*time.Hour, "0 a day")
 }

@@ -35,8 +35,8 @@ func (r *reader) read() *yaml.Node {
 		r.hideLikely()
 		return nil
 	}
-	documents := r.documents()
-	if r.found.Err() != nil {
+	documents, ok := r.documents()
+	if !ok {
 		return nil
 	}
 	if len(documents) == 0 || len(documents[0].Content) == 0 || isNull(documents[0].Content[0]) {
@@ -118,25 +118,45 @@ func (r *reader) addAt(offset, length int, problem, hint string) {
 	r.add("bad-character", line, offset-r.lines[line-1]+1, length, problem, hint)
 }
 
-// documents parses the text; more than two documents are not needed to refuse
+// documents parses the text. Where it is no YAML but for the tabs that indent, it
+// is read without them.
+func (r *reader) documents() (list []*yaml.Node, ok bool) {
+	list, err := parseYAML(r.text)
+	if err == nil {
+		return list, true
+	}
+	r.hideLikely()
+	if r.conflicts() {
+		return nil, false
+	}
+	at := len(r.found)
+	if r.syntax(err); r.found[at].Message != tabIndents {
+		return nil, false
+	}
+	list = r.untabbed()
+	r.found[at].Hint = r.tabbed(r.found[at].Line)
+	return list, list != nil
+}
+
+// parseYAML reads the documents of a text; more than two are not needed to refuse
 // the second.
-func (r *reader) documents() (list []*yaml.Node) {
+func parseYAML(text string) (list []*yaml.Node, err error) {
 	defer func() {
 		if v := recover(); v != nil { // a text that the parser did not expect
-			r.add("yaml-syntax", 1, 1, 1, fmt.Sprintf("the text cannot be parsed: %v", v), "make it smaller until you find which part")
+			err = fmt.Errorf("the text cannot be parsed: %v", v)
 		}
 	}()
-	loader, err := yaml.NewLoader(strings.NewReader(r.text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
+	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(deepestNesting))))
 	for err == nil && len(list) < 2 {
 		var n yaml.Node
 		if err = loader.Load(&n); err == nil {
 			list = append(list, &n)
 		}
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.syntax(err)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return list
+	return list, err
 }
 
 // secretLine finds what is not shown where no parser says what belongs to what:
@@ -158,13 +178,9 @@ func (r *reader) hideLikely() {
 
 // syntax reports what the YAML parser says.
 func (r *reader) syntax(err error) {
-	r.hideLikely()
-	if r.conflicts() {
-		return
-	}
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
-		r.add("yaml-syntax", 1, 1, 1, err.Error(), "")
+		r.add("yaml-syntax", 1, 1, 1, err.Error(), "make it smaller until you find which part")
 		return
 	}
 	mark := e.Mark
@@ -181,6 +197,8 @@ func (r *reader) syntax(err error) {
 	r.add("yaml-syntax", mark.Line, column, 1, message, hint)
 }
 
+const tabIndents = "a tab does not indent"
+
 const quoteIt = "put the text in quotes"
 
 // explainSyntax says what a message of the parser most often comes of.
@@ -191,7 +209,7 @@ func explainSyntax(e *yaml.LoadError, at string) (message, hint string) {
 	}
 	switch has := func(s string) bool { return strings.Contains(message, s) }; {
 	case strings.HasPrefix(at, "\t"):
-		return "a tab does not indent", "indent with spaces"
+		return tabIndents, ""
 	case has("cannot start any token") && at != "":
 		return "a text does not begin with " + at[:1] + " in YAML", quoteIt
 	case has("mapping values are not allowed"):

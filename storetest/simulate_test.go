@@ -255,8 +255,10 @@ func TestCheckWindows(t *testing.T) {
 	if _, err := promiseOf(weir.MustLimit("x", "unlimited")); err == nil {
 		t.Error("a limit that promises nothing has a promise")
 	}
-	month, _ := promiseOf(weir.MustLimit("x", "5/month calendar UTC"))
-	if want := weir.Micros(28*24-1) * 3_600_000_000; month.windowLength != want {
-		t.Errorf("the shortest month is %d µs, want %d", month.windowLength, want)
+	for zone, hours := range map[string]weir.Micros{"UTC": 28 * 24, "Europe/Berlin": 28*24 - 1} {
+		month, _ := promiseOf(weir.MustLimit("x", "5/month calendar "+zone))
+		if want := hours * 3_600_000_000; month.windowLength != want {
+			t.Errorf("the shortest month of %s is %d µs, want %d", zone, month.windowLength, want)
+		}
 	}
 }

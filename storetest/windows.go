@@ -55,13 +55,13 @@ func promiseOf(l *weir.Limit) (promise, error) {
 }
 
 // shortest is the shortest window that a limit has: a calendar's days may lack
-// an hour.
+// an hour, but for those of UTC, whose clocks are never moved.
 func shortest(s weir.Spec) weir.Micros {
 	period := s.Period
 	if s.Month {
 		period = 28 * 24 * time.Hour
 	}
-	if s.Zone != "" {
+	if s.Zone != "" && s.Zone != "UTC" {
 		period -= time.Hour
 	}
 	return weir.Micros(period.Microseconds())

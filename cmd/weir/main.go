@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"time"
+	_ "time/tzdata" // calendars mean the same on a machine without zone files, such as an empty container
 )
 
 func main() { os.Exit(run(os.Args[1:], processEnv())) }

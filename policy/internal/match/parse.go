@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -41,9 +42,10 @@ var Methods = [...]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONN
 //   - Literals may be percent-encoded and are decoded once, so that any byte that
 //     can be in a segment can be written.
 //   - What no canonical path holds is a mistake ("//", dot segments, an encoded
-//     slash, ";" …): no request would fit. So are "*", "**" and ":name" as
-//     segments: they are wildcards elsewhere, and would fit nothing here. Who
-//     means them writes %2A and %3A.
+//     slash, ";" …): no request would fit. So is what other notations mean more by
+//     than it says, and would fit nothing here: an asterisk, ".+", the characters
+//     ^ | < > [ ], "..." and ":name" as segments. Who means them percent-encodes
+//     them.
 //
 // The error joins a [PatternError] for every mistake.
 func ParsePattern(text string) (*Pattern, error) {
@@ -61,6 +63,7 @@ type reader struct {
 	text    string
 	pattern *Pattern
 	errs    []*PatternError
+	tried   bool // the text is a guess at what was meant by another
 }
 
 // fail reports a mistake in the text from start to end.
@@ -136,6 +139,8 @@ func (r *reader) readMethod() int {
 	method, end := before[:length], start+length
 	capitals := strings.ToUpper(method)
 	switch {
+	case r.afterMethod() != "":
+		r.fail(start, end, "is a method with something behind it", "write "+r.afterMethod())
 	case strings.ContainsAny(method, "*|,"):
 		r.fail(start, end, "is not one method", "give each method a pattern of its own; for every method leave it out")
 	case !httpsyntax.IsToken(method):
@@ -154,9 +159,13 @@ func (r *reader) failPath(rest string) {
 	if method != "" {
 		method += " "
 	}
-	remedy := "write " + method + "/" + rest
+	remedy := "write " + cmp.Or(r.readable(method+"/"+rest), "the path with the slash that it begins with")
 	switch {
 	case rest == "":
+		remedy = "write " + method + "/ for every path"
+	case strings.Trim(rest, "*.+^$") == "" && method == "":
+		remedy = "write / for every request"
+	case strings.Trim(rest, "*.+^$") == "":
 		remedy = "write " + method + "/ for every path"
 	case slices.Contains(Methods[:], rest):
 		remedy = "write " + rest + " / for every path"
@@ -175,6 +184,10 @@ func (r *reader) readHost(start, end int) {
 	case host == "":
 	case slices.Contains(Methods[:], host):
 		r.fail(start, end, "is a method without a space behind it", "write "+host+" "+r.text[end:])
+	case r.afterMethod() != "":
+		r.fail(start, end, "is a method with something behind it", "write "+r.afterMethod())
+	case strings.Contains(host, "^"):
+		r.fail(start, end, noRegexp, "leave it out: a pattern is compared from the first slash on")
 	case strings.ContainsAny(host, "{}*"):
 		r.fail(start, end, "is no host: it holds a wildcard", "give each host a pattern of its own; for every host leave it out")
 	case host[0] == '[':

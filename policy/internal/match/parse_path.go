@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -29,7 +30,7 @@ func (r *reader) readSegment(start, end int, last bool) {
 	case strings.ContainsAny(text, "{}"):
 		r.readWildcard(start, end, last)
 	default:
-		r.readLiteral(start, end)
+		r.readLiteral(start, end, last)
 	}
 }
 
@@ -66,7 +67,7 @@ func (r *reader) checkName(start, end int, name string) {
 	case name == "":
 		r.fail(start, end, "has no name", "write {name}")
 	case !isName(name):
-		r.fail(start, end, "has a name that is none", "write letters, digits and _, a digit not first")
+		r.fail(start, end, "has a name that is none", cmp.Or(plainName(name), "write letters, digits and _, a digit not first"))
 	case slices.Contains(r.pattern.Wildcards(), name):
 		r.fail(start, end, "has the name of another wildcard", "give each its own")
 	}
@@ -74,18 +75,18 @@ func (r *reader) checkName(start, end int, name string) {
 
 // readLiteral reads a segment as a request's path is read, so that whatever is
 // accepted here can come.
-func (r *reader) readLiteral(start, end int) {
+func (r *reader) readLiteral(start, end int, last bool) {
 	text := r.text[start:end]
 	var path Path
 	found := path.Parse("/"+text, Options{})
-	problem, remedy := "", ""
+	problem, remedy := otherNotation(text, last)
 	switch {
-	case text == "*" || text == "**":
-		problem, remedy = "is no wildcard", "write {name} for one segment, end the pattern with / for all below, or write %2A for an asterisk"
-	case text[0] == ':':
-		problem, remedy = "is no wildcard", "write {name}, or begin with %3A for a colon"
 	case strings.ContainsAny(text, blanks):
 		problem, remedy = "holds a space", "leave it out, or write %20"
+		if last && r.methodFirst() != "" {
+			problem, remedy = "has the method behind it", "write "+r.methodFirst()
+		}
+	case problem != "":
 	case found == DotSegment || len(path.segments) == 0 && found == None:
 		problem, remedy = "is a dot segment, and paths are compared without", "write the path that it leads to"
 	case found != None:

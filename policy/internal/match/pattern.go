@@ -80,19 +80,25 @@ func (p *Pattern) String() string {
 	return string(b)
 }
 
-// appendLiteral escapes also what ParsePattern takes for another notation's
-// wildcard.
+// appendLiteral escapes also what ParsePattern takes for another notation.
 func appendLiteral(b []byte, text string) []byte {
 	switch {
-	case text == "*" || text == "**":
-		for range text {
-			b = append(b, "%2A"...)
-		}
-		return b
+	case text == "...":
+		return append(b, "%2E%2E%2E"...)
 	case text[0] == ':':
 		b, text = append(b, "%3A"...), text[1:]
 	}
-	return appendEscaped(b, []byte(text))
+	for i := range len(text) {
+		switch {
+		case text[i] == '*':
+			b = append(b, "%2A"...)
+		case text[i] == '+' && i > 0 && text[i-1] == '.':
+			b = append(b, "%2B"...)
+		default:
+			b = appendEscaped(b, []byte{text[i]})
+		}
+	}
+	return b
 }
 
 // Fits reports whether a request fits. The method is compared as it was sent;

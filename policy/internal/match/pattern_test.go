@@ -21,7 +21,9 @@ func TestPatternText(t *testing.T) {
 		{"/%6cogin", "/login", "", "", ""},
 		{"/ä", "/%C3%A4", "", "", ""},
 		{"/%7Bid%7d", "/%7Bid%7D", "", "", ""},
-		{"/%2A/%2a%2A/%3aid/a*/b:c", "/%2A/%2A%2A/%3Aid/a*/b:c", "", "", ""},
+		{"/%2A/%2a%2A/%3aid/a%2A/b:c", "/%2A/%2A%2A/%3Aid/a%2A/b:c", "", "", ""},
+		{"/c++/%2E.%2E/.%2b/%5Bid%5D/%3Ca%3E/a%7Cb/%5e", "/c++/%2E%2E%2E/.%2B/%5Bid%5D/%3Ca%3E/a%7Cb/%5E", "", "", ""},
+		{"/login$/$batch/Items(1)/(a)/v1.0/a...b/~u/-/@x/=y/a,b/!", "/login$/$batch/Items(1)/(a)/v1.0/a...b/~u/-/@x/=y/a,b/!", "", "", ""},
 		{"/100%25", "/100%25", "", "", ""},
 	} {
 		p := parse(t, c.text)
@@ -79,7 +81,7 @@ func TestPatternMistakes(t *testing.T) {
 		{"«POST,PUT» /a", []string{`"POST,PUT" is not one method; give each method a pattern of its own; for every method leave it out`}},
 		{"/«a, b»", []string{`"a, b" holds a space; leave it out, or write %20`}},
 		{"/api/«*»", []string{`"*" is no wildcard; write {name} for one segment, end the pattern with / for all below, or write %2A for an asterisk`}},
-		{"/users/«:id»", []string{`":id" is no wildcard; write {name}, or begin with %3A for a colon`}},
+		{"/users/«:id»", []string{`":id" is no wildcard; write {id}, or begin with %3A for a colon`}},
 		{"/«a{id}»", []string{`"a{id}" is more than a wildcard; give the wildcard a segment of its own: /{name}/`}},
 		{"/«{id}{x}»", []string{`"{id}{x}" is more than a wildcard; give the wildcard a segment of its own: /{name}/`}},
 		{"/«{id»/x", []string{`"{id" has a brace without its other half; write {name}, or %7B and %7D for braces`}},
@@ -101,6 +103,80 @@ func TestPatternMistakes(t *testing.T) {
 		{"«get» login«»", []string{`"get" is not in capitals; write GET`, `it has no path; write GET /login`}},
 	} {
 		checkMistakes(t, c.marked, c.want)
+	}
+}
+
+// What globs, regular expressions, routers and other files have.
+func TestOtherNotations(t *testing.T) {
+	const regexp = " looks like a regular expression, and patterns are none; "
+	for _, c := range []struct {
+		marked string
+		want   []string
+	}{
+		{"/api/«.*»", []string{`".*"` + regexp + `write {name} for the whole segment, or end the pattern with / for all below; %2A is an asterisk`}},
+		{"/«.*»/x", []string{`".*"` + regexp + `write {name} for the whole segment; %2A is an asterisk`}},
+		{"/api/«(.*)»", []string{`"(.*)"` + regexp + `write {name} for the whole segment, or end the pattern with / for all below; %2A is an asterisk`}},
+		{"/api/«.+»", []string{`".+"` + regexp + `write {name} for the whole segment, or end the pattern with / for all below; %2B is a plus sign`}},
+		{"/users/«[0-9]+»", []string{`"[0-9]+"` + regexp + `write {name} for the whole segment, or end the pattern with / for all below, or %5B and %5D for brackets`}},
+		{`/users/«\d+»`, []string{`"\\d+"` + regexp + `write {name} for the whole segment, or end the pattern with / for all below`}},
+		{"/api/«(v1|v2)»/x", []string{`"(v1|v2)"` + regexp + `give each alternative a pattern of its own, or write %7C for the bar`}},
+		{"/login/«?»", []string{`"?"` + regexp + `leave it and the slash before it out`}},
+		{"«^»/api", []string{`"^"` + regexp + `leave it out: a pattern is compared from the first slash on`}},
+		{"/«^api»", []string{`"^api" is in no path as it stands; leave it out, or write %5E for ^, %3C and %3E for < and >`}},
+		{"/img/«*.png»", []string{`"*.png" holds an asterisk, which is no wildcard; write {name} for the whole segment, or end the pattern with / for all below, or %2A for an asterisk`}},
+		{"/«v*»/x", []string{`"v*" holds an asterisk, which is no wildcard; write {name} for the whole segment, or %2A for an asterisk`}},
+		{"/api/«...»", []string{`"..." is no wildcard; end the pattern with / for all below, write {name} for one segment, or %2E for each dot`}},
+
+		{"/users/«<id>»", []string{`"<id>" is no wildcard; write {id}, or %3C and %3E for the signs`}},
+		{"/users/«<int:id>»/x", []string{`"<int:id>" is no wildcard; write {id}, or %3C and %3E for the signs`}},
+		{"/users/«<user-id>»", []string{`"<user-id>" is no wildcard; write {name}, or %3C and %3E for the signs`}},
+		{"/users/«[id]»", []string{`"[id]" is no wildcard; write {id}, or %5B and %5D for brackets`}},
+		{"/docs/«[...page]»", []string{`"[...page]" is no wildcard; write {page...}, or %5B and %5D for brackets`}},
+		{"/docs/«:page*»", []string{`":page*" is no wildcard; write {page...}, or begin with %3A for a colon`}},
+		{"/users/«{id:int}»", []string{`"{id:int}" has a name that is none; write {id}: it fits any one segment`}},
+		{"/users/«{id:[0-9]+}»", []string{`"{id:[0-9]+}" has a name that is none; write {id}: it fits any one segment`}},
+		{"/users/«{id?}»", []string{`"{id?}" has a name that is none; write {id}: it fits any one segment`}},
+		{"/files/«{path:path}»", []string{`"{path:path}" has a name that is none; write {path...}`}},
+		{"/files/«{path:.*}»", []string{`"{path:.*}" has a name that is none; write {path...}`}},
+		{"/files/«{proxy+}»", []string{`"{proxy+}" has a name that is none; write {proxy...}`}},
+		{"/files/«{*path}»", []string{`"{*path}" has a name that is none; write {path...}`}},
+
+		{"*«»", []string{`it has no path; write / for every request`}},
+		{"POST .*«»", []string{`it has no path; write POST / for every path`}},
+		{"login*«»", []string{`it has no path; write the path with the slash that it begins with`}},
+		{"/«healthz GET»", []string{`"healthz GET" has the method behind it; write GET /healthz`}},
+		{"api.example/a/«b post»", []string{`"b post" has the method behind it; write POST api.example/a/b`}},
+		{"/«a GET b»", []string{`"a GET b" holds a space; leave it out, or write %20`}},
+		{"/«a b GET»", []string{`"a b GET" holds a space; leave it out, or write %20`}},
+		{"«GET,»/x", []string{`"GET," is a method with something behind it; write GET /x`}},
+		{"«GET,» /x", []string{`"GET," is a method with something behind it; write GET /x`}},
+		{"«GET:»/x", []string{`"GET:" is a method with something behind it; write GET /x`}},
+	} {
+		checkMistakes(t, c.marked, c.want)
+	}
+}
+
+// What is told to be written can be: every remedy of the form `write PATTERN`.
+func TestPatternRemedies(t *testing.T) {
+	read := 0
+	for _, text := range []string{
+		"login", "POST login", "*", "POST", "GET *", "login*", "GET,/x", "/healthz GET", "/a b GET", "api.example", "GET/login", ".*", "^", "a|b",
+	} {
+		_, err := ParsePattern(text)
+		for _, e := range mistakes(err) {
+			written, ok := strings.CutPrefix(e.Remedy, "write ")
+			written, _, _ = strings.Cut(written, " for every")
+			if !ok || !strings.Contains(written, "/") {
+				continue
+			}
+			if _, err := ParsePattern(written); err != nil {
+				t.Errorf("%s: %v", e.Error(), err)
+			}
+			read++
+		}
+	}
+	if read < 8 {
+		t.Errorf("only %d remedies were read", read)
 	}
 }
 
