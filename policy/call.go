@@ -25,9 +25,7 @@ type call struct {
 	token  tokenState
 	why    token.Reason // why there are no claims
 
-	guessed bool // the table of the last rule asked has not the value that was presented
-
-	vain weir.Outcome // of what is charged beside a refusal
+	vain weir.Outcome // of what is asked beside a refusal
 
 	exempt *exemption // the one that fits
 	passed error      // the first fault that was let pass
@@ -50,6 +48,9 @@ type work struct {
 	tag   uint64
 	quota *quota // nil: the rule does not apply, or has no limit for the request
 	ready bool   // resolved already
+
+	shown   bool // a secret was presented that has a say in it
+	guessed bool // one that its table does not have
 }
 
 // begin takes a request up.
@@ -71,7 +72,10 @@ func (c *call) end() {
 	clear(c.parts)
 	c.parts, c.matched = c.parts[:0], c.matched[:0]
 	c.claims, c.token, c.why, c.peek = nil, tokenUnread, 0, false
-	c.exempt, c.passed, c.guessed = nil, nil, false
+	c.exempt, c.passed = nil, nil
+	if len(c.vain.Takes) > 0 { // seldom
+		c.vain.Reset()
+	}
 }
 
 // outcome is what the surface is told.

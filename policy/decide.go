@@ -12,14 +12,10 @@ import (
 // decide is the way of a request. Each step either ends it, and then reports
 // false, or leaves it to the next.
 func (c *call) decide(ctx context.Context) {
-	if c.switchedOn() && c.readPath() && c.findCaller() && c.notExempt() && c.findRules() && c.askEarly(ctx) {
-		if c.resolveAll(everyRule) {
-			c.ask(ctx)
-			c.countVain(ctx)
-		} else {
-			c.countBogus(ctx, everyRule)
-		}
+	if c.switchedOn() && c.readPath() && c.findCaller() && c.notExempt() && c.findRules() && c.askEarly(ctx) && c.resolveAll(everyRule) {
+		c.ask(ctx)
 	}
+	c.settle(ctx)
 	c.conclude()
 }
 
@@ -102,15 +98,10 @@ func (c *call) askEarly(ctx context.Context) bool {
 		return true
 	}
 	if !c.resolveAll(withoutToken) {
-		c.countBogus(ctx, withoutToken)
 		return false
 	}
 	o := c.outcome()
-	c.takes(weir.Peek)
-	if len(o.Takes) == 0 {
-		return true
-	}
-	if err := c.store(ctx); err != nil {
+	if err := c.put(ctx, weir.Peek); err != nil {
 		if choice, _ := c.choice(); choice == weir.Closed {
 			return c.fault(ctx, err)
 		}
@@ -163,18 +154,30 @@ func (c *call) takes(how weir.How) {
 		if w.quota == nil || how == weir.Peek && !c.peek && a.Shadow {
 			continue
 		}
-		t := weir.Take{Key: w.key, Tag: w.tag, Cost: w.rule.cost, How: how}
-		if c.found.Request.Cost > 0 {
-			t.Cost = c.found.Request.Cost
-		}
-		if a.Shadow {
-			t.Join = weir.Advise
-		}
 		a.Take, a.Takes = len(o.Takes), len(w.quota.limits)
-		for _, t.Limit = range w.quota.limits {
-			o.Takes = append(o.Takes, t)
-		}
+		o.Takes = w.quota.appendTakes(o.Takes, c.take(i, how))
 	}
+}
+
+// take is what a matching rule asks of each of its limits.
+func (c *call) take(i int, how weir.How) weir.Take {
+	w := &c.work[i]
+	t := weir.Take{Key: w.key, Tag: w.tag, Cost: w.rule.cost, How: how}
+	if c.found.Request.Cost > 0 {
+		t.Cost = c.found.Request.Cost
+	}
+	if c.found.Applied[i].Shadow {
+		t.Join = weir.Advise
+	}
+	return t
+}
+
+// appendTakes appends a take under each limit.
+func (q *quota) appendTakes(list []weir.Take, t weir.Take) []weir.Take {
+	for _, t.Limit = range q.limits {
+		list = append(list, t)
+	}
+	return list
 }
 
 // ask decides all limits in one call of the store, and charges them.
@@ -183,14 +186,29 @@ func (c *call) ask(ctx context.Context) {
 	if c.peek {
 		how = weir.Peek
 	}
-	c.takes(how)
-	if len(c.outcome().Takes) > weir.MaxTakes {
-		c.tooMany(ctx)
-		return
-	}
-	if err := c.store(ctx); err != nil {
+	if err := c.put(ctx, how); err != nil {
 		c.fault(ctx, err)
 	}
+}
+
+// put asks the store for the takes of all rules that have been resolved. Of more
+// limits than one call may hold, those of rules that only advise are left out.
+func (c *call) put(ctx context.Context, how weir.How) error {
+	o := c.outcome()
+	c.takes(how)
+	if len(o.Takes) > weir.MaxTakes {
+		err := weir.Invalid("limits", len(o.Takes), "too many apply to this request", "at most 16: see weir check")
+		for i := range c.work {
+			if c.found.Applied[i].Shadow && c.work[i].quota != nil {
+				c.leaveOut(i)
+			}
+		}
+		if c.takes(how); len(o.Takes) > weir.MaxTakes {
+			return err
+		}
+		c.note(err)
+	}
+	return c.store(ctx)
 }
 
 // store asks the store for the takes of the outcome.
@@ -297,28 +315,6 @@ func (c *call) choice() (weir.Mode, string) {
 		}
 	}
 	return weir.Open, ""
-}
-
-// tooMany decides a request under more limits than one call may hold. Rules that
-// only advise are left out first.
-func (c *call) tooMany(ctx context.Context) {
-	err := weir.Invalid("limits", len(c.outcome().Takes), "too many apply to this request", "at most 16: see weir check")
-	for i := range c.work {
-		if c.found.Applied[i].Shadow && c.work[i].quota != nil {
-			c.leaveOut(i)
-		}
-	}
-	c.takes(c.outcome().Takes[0].How)
-	if len(c.outcome().Takes) <= weir.MaxTakes {
-		c.note(err)
-		if err := c.store(ctx); err != nil {
-			c.fault(ctx, err)
-		}
-		return
-	}
-	choice, rule := c.choice()
-	c.outcome().Fail(choice, err)
-	c.outcome().Rule = rule
 }
 
 // conclude says what the outcome came to.

@@ -193,11 +193,10 @@ func (c *call) explainWork(x *RuleExplanation, w *work, a *Applied) {
 
 // why says what a caller's plan is taken from.
 func (p *plan) why(c *call, from string) string {
-	if p.quotaOf(c) != nil {
-		return from + " says so"
-	}
-	_, named := c.value(p.from)
+	q, named := p.quotaOf(c)
 	switch {
+	case q != nil:
+		return from + " says so"
 	case named:
 		return "default_plan: " + from + " names one that the file does not have"
 	case p.from.origin != fromIP:

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -32,34 +35,152 @@ type verdict struct {
 	Binding string // the limit that decided, or the rule that refused
 	Retry   weir.Micros
 	Limits  []string // with what was left of each
+
+	whole   bool // all limits were asked: the wait is when the request passes
+	charged bool // though it is refused
 }
 
-func (m *model) decide(now weir.Micros, method, path, peer string, header map[string]string) verdict {
-	ip, sure := m.caller(peer, header)
+// A query is a request in the model's words.
+type query struct {
+	method, path, peer string
+	header             map[string]string
+	token              string // whose it is; "bogus" is nobody's, "" none
+}
+
+// A part is what one matching rule comes to.
+type part struct {
+	rule           *policy.Rule
+	takes          []weir.Take
+	refusal        policy.Reason // ReasonLimits for none
+	shown, guessed bool          // an API key was presented to it, which its table does not have
+	bogus          bool          // a token was verified for it, in vain
+}
+
+func (m *model) decide(now weir.Micros, q query) verdict {
+	ip, sure := m.caller(q.peer, q.header)
 	if sure && slices.ContainsFunc(m.config.Exempt, func(e policy.Exempt) bool { return e.IP[0].Contains(ip) }) {
 		return verdict{Allowed: true, Reason: policy.ReasonExempt}
 	}
-	var takes []weir.Take
-	matched := false
+	var all []part
 	for i := range m.config.Rules {
 		r := &m.config.Rules[i]
-		if !m.matches(r, method, path) || len(r.IP) > 0 && !(sure && r.IP[0].Contains(ip)) {
+		if m.matches(r, q.method, q.path) && (len(r.IP) == 0 || sure && r.IP[0].Contains(ip)) {
+			all = append(all, m.part(r, ip, q))
+		}
+	}
+	if len(all) == 0 {
+		return verdict{Allowed: true, Reason: policy.ReasonUnmatched}
+	}
+	v, asked, seen := m.refuse(now, all, q)
+	if v.Allowed {
+		return v
+	}
+	return m.settle(now, v, asked, all, seen)
+}
+
+// refuse is the decision but for what becomes of a refusal, with the parts whose
+// limits were asked for it, and those that were looked at.
+func (m *model) refuse(now weir.Micros, all []part, q query) (v verdict, asked, seen []part) {
+	var early, late []part
+	for _, p := range all {
+		if needsToken(p.rule) {
+			late = append(late, p)
+		} else {
+			early = append(early, p)
+		}
+	}
+	if q.token == "" || len(late) == 0 {
+		early, late = nil, all
+	}
+	for _, p := range early {
+		if seen = append(seen, p); p.refuses() {
+			return verdict{Reason: p.refusal, Binding: p.rule.Name}, nil, seen
+		}
+		if !p.rule.Shadow {
+			asked = append(asked, p)
+		}
+	}
+	if v := m.judge(now, takesOf(asked), weir.Peek); !v.Allowed {
+		return v, asked, seen
+	}
+	for _, p := range late {
+		if seen = append(seen, p); p.refuses() {
+			return verdict{Reason: p.refusal, Binding: p.rule.Name}, nil, seen
+		}
+	}
+	v = m.judge(now, takesOf(all), 0)
+	v.whole = true
+	return v, all, all
+}
+
+func (p part) refuses() bool { return p.refusal != policy.ReasonLimits && !p.rule.Shadow }
+
+func takesOf(parts []part) (takes []weir.Take) {
+	for _, p := range parts {
+		takes = append(takes, p.takes...)
+	}
+	return takes
+}
+
+func needsToken(r *policy.Rule) bool { return slices.Contains(r.Key, "jwt:sub") }
+
+// secret reports a rule in which an API key has a say: all tables look one up.
+func (m *model) secret(r *policy.Rule) bool {
+	tables := slices.ContainsFunc(m.config.Rules, func(r policy.Rule) bool { return r.Plan != nil && !r.Shadow })
+	return r.Plan != nil || tables && slices.Contains(r.Key, "header:X-K")
+}
+
+// settle says what becomes of a refusal: what was presented in vain is charged to
+// the limits that need no token. Who presents an API key, and is refused by a rule
+// in which neither key nor token has a say, hears of no others.
+func (m *model) settle(now weir.Micros, v verdict, asked, all, seen []part) verdict {
+	blind := func(p part) bool { return !p.rule.Shadow && !needsToken(p.rule) && !m.secret(p.rule) }
+	vain, shown := false, false
+	for _, p := range seen {
+		vain = vain || p.bogus || p.guessed && !p.rule.Shadow
+		shown = shown || p.shown && !p.rule.Shadow
+	}
+	for _, p := range asked {
+		if !blind(p) || m.judge(now, p.takes, weir.Peek).Allowed {
 			continue
 		}
-		matched = true
-		more, refusal := m.takes(r, ip, header)
-		if refusal != policy.ReasonLimits && !r.Shadow {
-			return verdict{Reason: refusal, Binding: r.Name}
+		if shown {
+			v = m.judge(now, takesOf(slices.DeleteFunc(slices.Clone(asked), func(p part) bool { return needsToken(p.rule) || m.secret(p.rule) })), weir.Peek)
 		}
-		takes = append(takes, more...)
+		return v
 	}
-	switch {
-	case !matched:
-		return verdict{Allowed: true, Reason: policy.ReasonUnmatched}
-	case len(takes) == 0:
-		return verdict{Allowed: true, Reason: policy.ReasonUnlimited}
+	if !vain && (!shown || v.Reason == policy.ReasonLimits) {
+		return v
 	}
-	return m.judge(now, takes)
+	var walls, others []weir.Take
+	for _, p := range all {
+		switch {
+		case blind(p):
+			walls = append(walls, p.takes...)
+		case !needsToken(p.rule):
+			others = append(others, p.takes...)
+		}
+	}
+	for i := range others {
+		others[i].Join = weir.Advise
+	}
+	how := weir.How(0)
+	if !vain {
+		how = weir.Peek
+	}
+	if len(walls) > 0 && !m.judge(now, walls, weir.Peek).Allowed {
+		return m.judge(now, walls, weir.Peek)
+	}
+	if len(walls)+len(others) > 0 {
+		m.judge(now, slices.Concat(walls, others), how)
+	}
+	if v.Reason == policy.ReasonLimits {
+		whole := v.whole
+		v = m.judge(now, takesOf(asked), weir.Peek)
+		v.whole = whole
+	}
+	v.charged = vain
+	return v
 }
 
 func (m *model) caller(peer string, header map[string]string) (netip.Addr, bool) {
@@ -88,11 +209,14 @@ func (m *model) matches(r *policy.Rule, method, path string) bool {
 	panic(r.Match[0])
 }
 
-// takes is what a rule asks for, or why it refuses.
-func (m *model) takes(r *policy.Rule, ip netip.Addr, header map[string]string) ([]weir.Take, policy.Reason) {
+// part is what a rule asks for, or why it refuses.
+func (m *model) part(r *policy.Rule, ip netip.Addr, q query) part {
+	p := part{rule: r, refusal: policy.ReasonLimits}
 	texts := []string{r.Limit}
 	if r.Plan != nil {
-		plan, ok := r.Plan.Table[header["X-K"]]
+		plan, ok := r.Plan.Table[q.header["X-K"]]
+		p.shown = q.header["X-K"] != ""
+		p.guessed = p.shown && !ok
 		if !ok {
 			plan = r.DefaultPlan
 		}
@@ -103,36 +227,34 @@ func (m *model) takes(r *policy.Rule, ip netip.Addr, header map[string]string) (
 	}
 	switch texts[0] {
 	case "unlimited":
-		return nil, policy.ReasonLimits
+		return p
 	case "deny":
-		return nil, policy.ReasonDeny
+		p.refusal = policy.ReasonDeny
+		return p
 	}
 	key := ""
-	for _, part := range r.Key {
-		switch value := header["X-K"]; {
-		case part == "ip":
-			key += "/ip " + ip.String()
-		case part == "const:c":
-			key += "/c"
+	for _, word := range r.Key {
+		value := map[string]string{"ip": ip.String(), "const:c": "c", "header:X-K": q.header["X-K"], "jwt:sub": strings.TrimPrefix(q.token, "bogus")}[word]
+		p.bogus = p.bogus || word == "jwt:sub" && q.token == "bogus"
+		switch {
 		case value != "":
-			key += "/k " + value
+			key += "/" + word + " " + value
+			continue
 		case r.Missing == policy.MissingSkip:
-			return nil, policy.ReasonLimits
+			return p
 		case r.Missing == policy.MissingDeny:
-			return nil, policy.ReasonMissing
-		default:
-			key = "/missing " + ip.String()
+			p.refusal = policy.ReasonMissing
+			return p
 		}
-		if strings.HasPrefix(key, "/missing") {
-			break
-		}
+		key = "/ip " + ip.String() // a missing part is counted by address alone, as a rule without other parts is
+		break
 	}
-	// A missing part is counted by address alone, as a rule without other parts is.
-	key = strings.Replace(key, "/missing ", "/ip ", 1)
-	return m.takesOf(r, texts, key), policy.ReasonLimits
+	p.shown = p.shown || strings.Contains(key, "header:X-K") && m.secret(r)
+	p.takes = m.takes(r, texts, key)
+	return p
 }
 
-func (m *model) takesOf(r *policy.Rule, texts []string, key string) []weir.Take {
+func (m *model) takes(r *policy.Rule, texts []string, key string) []weir.Take {
 	id, ok := m.keys[key]
 	if !ok {
 		binary.LittleEndian.PutUint64(id[:], uint64(len(m.keys)+1))
@@ -161,7 +283,15 @@ func (m *model) takesOf(r *policy.Rule, texts []string, key string) []weir.Take 
 	return takes
 }
 
-func (m *model) judge(now weir.Micros, takes []weir.Take) verdict {
+// judge asks the oracle.
+func (m *model) judge(now weir.Micros, takes []weir.Take, how weir.How) verdict {
+	if len(takes) == 0 {
+		return verdict{Allowed: true, Reason: policy.ReasonUnlimited}
+	}
+	takes = slices.Clone(takes)
+	for i := range takes {
+		takes[i].How = how
+	}
 	allowed, out, err := m.oracle.Take(now, takes)
 	if err != nil {
 		panic(err)
@@ -185,13 +315,15 @@ func (m *model) judge(now weir.Micros, takes []weir.Take) verdict {
 	return v
 }
 
-func drawConfig(t *rapid.T) policy.Config {
+func drawConfig(t *rapid.T, secretFile string) policy.Config {
 	c := policy.Config{
 		Version:  1,
 		ClientIP: policy.ClientIP{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Header: "X-Real-IP"},
-		Plans:    map[string]policy.Limits{"small": {{Limit: "2/h"}}, "large": {{Limit: "3/s"}, {Limit: "6/h"}}, "shut": {{Limit: "deny"}}, "free": {{Limit: "unlimited"}}},
-		Rules:    []policy.Rule{{Name: "wall", Match: []string{"/"}, Key: []string{"ip"}, Limit: "1000/s"}},
+		JWT:      &policy.JWT{Keys: "file:" + secretFile, Algorithms: []string{"HS256"}},
+		Plans:    map[string]policy.Limits{"small": {{Limit: "2/h"}}, "large": {{Limit: "3/s"}, {Limit: "6/h"}}, "shut": {{Limit: "deny"}}},
 	}
+	wall := rapid.SampledFrom([]string{"1000/s", "4/h burst 8", "6/h fixed-window"}).Draw(t, "wall")
+	c.Rules = []policy.Rule{{Name: "wall", Match: []string{"/"}, Key: []string{"ip"}, Limit: wall}}
 	if rapid.Bool().Draw(t, "exempt") {
 		c.Exempt = []policy.Exempt{{IP: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}}
 	}
@@ -199,9 +331,9 @@ func drawConfig(t *rapid.T) policy.Config {
 		r := policy.Rule{
 			Name:    fmt.Sprintf("r%d", i),
 			Match:   []string{rapid.SampledFrom([]string{"/", "/a/", "GET /a/{x}", "POST /a/b"}).Draw(t, "match")},
-			Key:     rapid.SampledFrom([][]string{{"ip"}, {"header:X-K"}, {"ip", "header:X-K"}, {"const:c"}}).Draw(t, "key"),
+			Key:     rapid.SampledFrom([][]string{{"ip"}, {"header:X-K"}, {"ip", "header:X-K"}, {"const:c"}, {"jwt:sub"}}).Draw(t, "key"),
 			Missing: rapid.SampledFrom([]policy.Missing{"", policy.MissingIP, policy.MissingSkip, policy.MissingDeny}).Draw(t, "missing"),
-			Shadow:  rapid.Bool().Draw(t, "shadow"),
+			Shadow:  rapid.IntRange(0, 3).Draw(t, "shadow") == 0,
 			Cost:    rapid.Int64Range(0, 2).Draw(t, "cost"),
 		}
 		if rapid.Bool().Draw(t, "networks") {
@@ -209,52 +341,99 @@ func drawConfig(t *rapid.T) policy.Config {
 		}
 		if rapid.Bool().Draw(t, "planned") {
 			r.Plan = &policy.Plan{From: "header:X-K", Table: map[string]string{"a": "large", "b": "shut"}}
-			r.DefaultPlan = "small"
+			r.DefaultPlan = rapid.SampledFrom([]string{"small", "small", "shut"}).Draw(t, "default")
 		} else {
 			r.Limit = rapid.SampledFrom([]string{"2/h", "3/min burst 5", "unlimited", "deny"}).Draw(t, "limit")
 		}
 		c.Rules = append(c.Rules, r)
 	}
+	if rapid.Bool().Draw(t, "wall last") {
+		c.Rules = append(c.Rules[1:], c.Rules[0])
+	}
 	return c
 }
 
+// drawQuery draws a request, and its lines of a header.
+func drawQuery(t *rapid.T, tokens map[string]string) (q query, lines []string) {
+	q = query{
+		method: rapid.SampledFrom([]string{"GET", "POST", "HEAD"}).Draw(t, "method"),
+		path:   rapid.SampledFrom([]string{"/", "/a", "/a/b", "/a/b/c", "/z"}).Draw(t, "path"),
+		peer:   rapid.SampledFrom([]string{"10.0.0.1", "192.0.2.1", "192.0.2.2"}).Draw(t, "peer"),
+		header: map[string]string{},
+		token:  rapid.SampledFrom([]string{"", "", "bogus", "ann", "bob"}).Draw(t, "token"),
+	}
+	if q.token != "" {
+		lines = append(lines, tokens[q.token])
+	}
+	for _, h := range []struct {
+		name   string
+		values []string
+	}{{"X-K", []string{"", "a", "b", "c"}}, {"X-Real-Ip", []string{"", "192.0.2.1", "192.0.2.3", "no address"}}} {
+		if value := rapid.SampledFrom(h.values).Draw(t, h.name); value != "" {
+			q.header[h.name] = value
+			lines = append(lines, h.name+": "+value)
+		}
+	}
+	return q, lines
+}
+
+// drawnTokens are the tokens of queries, and the file with the secret under which
+// they verify.
+func drawnTokens(t *testing.T) (secretFile string, tokens map[string]string) {
+	t.Helper()
+	secretFile = filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secretFile, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return secretFile, map[string]string{
+		"bogus": token(t, "another secret of at least thirty-two bytes", "sub", "ann"),
+		"ann":   token(t, secret, "sub", "ann"),
+		"bob":   token(t, secret, "sub", "bob"),
+	}
+}
+
 func TestEngineAgreesWithTheModel(t *testing.T) {
+	secretFile, tokens := drawnTokens(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		c := drawConfig(rt)
+		c := drawConfig(rt, secretFile)
 		p, err := policy.Compile(c)
 		if err != nil {
 			rt.Fatalf("the Config does not compile: %v", err)
 		}
 		store, clock := memory(t)
-		b := &bench{t: t, clock: clock, store: store}
+		b := &bench{t: t, clock: clock, store: store, now: time.Unix(1_790_000_000, 0)}
 		b.run(p)
 		m := &model{config: c, oracle: storetest.NewOracle(), keys: map[string]weir.Key{}}
 		for range 40 {
-			clock.Advance(weir.Micros(rapid.SampledFrom([]int64{0, 1, 400_000, 60_000_000, 1_800_000_000}).Draw(rt, "pause")))
-			method := rapid.SampledFrom([]string{"GET", "POST", "HEAD"}).Draw(rt, "method")
-			path := rapid.SampledFrom([]string{"/", "/a", "/a/b", "/a/b/c", "/z"}).Draw(rt, "path")
-			peer := rapid.SampledFrom([]string{"10.0.0.1", "192.0.2.1", "192.0.2.2"}).Draw(rt, "peer")
-			header := map[string]string{}
-			var lines []string
-			for name, values := range map[string][]string{"X-K": {"", "a", "b", "c"}, "X-Real-Ip": {"", "192.0.2.1", "192.0.2.3", "no address"}} {
-				if value := rapid.SampledFrom(values).Draw(rt, name); value != "" {
-					header[name] = value
-					lines = append(lines, name+": "+value)
+			clock.Advance(weir.Micros(rapid.SampledFrom([]int64{0, 0, 1, 400_000, 60_000_000, 1_800_000_000}).Draw(rt, "pause")))
+			q, lines := drawQuery(rt, tokens)
+			want := b.agrees(rt, m, q, lines)
+			// The wait that was told is true, whatever a refusal has charged.
+			if want.whole && !want.Allowed && rapid.Bool().Draw(rt, "come back") {
+				clock.Advance(want.Retry)
+				if again := b.agrees(rt, m, q, lines); !again.Allowed {
+					rt.Fatalf("%+v %q\ntold %+v\nthen %+v", q, lines, want, again)
 				}
-			}
-			r := request(method+" "+path, peer+":1", lines...)
-			x := b.Explain(context.Background(), r)
-			b.Decide(context.Background(), r, &b.last)
-			want := m.decide(clock.Now(), method, path, peer, header)
-			if got := b.verdict(); !got.equal(want) {
-				rt.Fatalf("%s %s from %s %q\n got %+v\nwant %+v", method, path, peer, lines, got, want)
-			}
-			// What is left after a charge, and so what binds an allowed request, an explanation does not say.
-			if x.Allowed != want.Allowed || !want.Allowed && x.Binding != want.Binding || x.Reason != want.Reason.String() {
-				rt.Fatalf("%s %s from %s %q\nexplained %+v\nwant %+v", method, path, peer, lines, x, want)
 			}
 		}
 	})
+}
+
+// agrees explains and decides a request, and holds both against the model.
+func (b *bench) agrees(rt *rapid.T, m *model, q query, lines []string) verdict {
+	r := request(q.method+" "+q.path, q.peer+":1", lines...)
+	x := b.Explain(context.Background(), r)
+	b.Decide(context.Background(), r, &b.last)
+	want := m.decide(b.clock.Now(), q)
+	if got := b.verdict(); !got.equal(want) {
+		rt.Fatalf("%+v %q\n got %+v\nwant %+v", q, lines, got, want)
+	}
+	// What is left after a charge, and so what binds, an explanation does not say.
+	bound := !want.Allowed && !want.charged
+	if x.Allowed != want.Allowed || bound && x.Binding != want.Binding || x.Reason != want.Reason.String() {
+		rt.Fatalf("%+v %q\nexplained %+v\nwant %+v", q, lines, x, want)
+	}
+	return want
 }
 
 // verdict is what the engine found last, in the model's words.

@@ -23,18 +23,17 @@ type network struct {
 	quota  *quota
 }
 
-// quotaOf is the caller's quota, and nil where nothing names one.
-func (p *plan) quotaOf(c *call) *quota {
+// quotaOf is the caller's quota, nil where he has none here. named says that the
+// request has a text that was looked up.
+func (p *plan) quotaOf(c *call) (q *quota, named bool) {
 	if p.from.origin == fromIP {
-		return p.quotaAt(c)
+		return p.quotaAt(c), false
 	}
-	value, ok := c.value(p.from)
-	if !ok {
-		return nil
+	value, named := c.value(p.from)
+	if !named {
+		return nil, false
 	}
-	q := p.byName[value]
-	c.guessed = c.guessed || q == nil && p.secrets
-	return q
+	return p.byName[value], true
 }
 
 // quotaAt looks the caller's address up. One that is not sure has no plan.
@@ -70,7 +69,7 @@ func (c *compiler) planned(r *rule, lists map[string][]wording) {
 	from, ok := c.parsePart(field, r.config.Plan.From, c.planOrigins(r)...)
 	if ok {
 		r.plan = &plan{from: from, byName: map[string]*quota{}}
-		r.plan.secrets = r.config.Plan.Table != nil && from.origin.invented()
+		r.plan.secrets = r.config.Plan.Table != nil && from.origin.invented() && !c.onlyTrusted(from)
 		r.needsToken = r.needsToken || from.origin == fromJWT
 	}
 	if len(lists) == 0 {
@@ -93,6 +92,27 @@ func (c *compiler) planned(r *rule, lists map[string][]wording) {
 		return
 	}
 	c.table(r, quotas)
+}
+
+// onlyTrusted reports a header that nobody but trusted proxies may send.
+func (c *compiler) onlyTrusted(p part) bool {
+	return p.origin == fromHeader && slices.Contains(c.policy.trustedHeaders, p.name)
+}
+
+// secrets marks the rules in which a secret has a say: whose plan is looked up by
+// it, or who count by a text that another's plan is looked up by, unless that one
+// is in shadow.
+func (c *compiler) secrets() {
+	var kinds []string
+	for _, r := range c.policy.rules {
+		if r.plan != nil && r.plan.secrets && !r.Shadow {
+			kinds = append(kinds, r.plan.from.kind)
+		}
+	}
+	for _, r := range c.policy.rules {
+		r.secretKey = slices.ContainsFunc(r.key, func(p part) bool { return slices.Contains(kinds, p.kind) })
+		r.secret = r.secretKey || r.plan != nil && r.plan.secrets
+	}
 }
 
 // planOrigins are what may name a plan: what is verified, or, in a table, what

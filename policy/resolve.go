@@ -19,8 +19,8 @@ func (c *call) resolve(w *work, a *Applied) (goOn bool) {
 			goOn = c.failed(r, a, newPanicError("rule "+r.Name, v, weir.ErrNotApplied))
 		}
 	}()
-	w.ready, c.guessed = true, false
-	q := c.plan(r)
+	w.ready = true
+	q := c.plan(w)
 	a.Plan = q.plan
 	switch {
 	case q.unlimited:
@@ -33,6 +33,7 @@ func (c *call) resolve(w *work, a *Applied) (goOn bool) {
 	case err != nil:
 		return c.refuse(r, a, cause, err)
 	case applies:
+		w.shown = w.shown || r.secretKey && a.Missing == ""
 		w.quota = q
 		w.key, w.tag = c.keyer().Key(c.parts...)
 		a.Key = w.key
@@ -40,14 +41,19 @@ func (c *call) resolve(w *work, a *Applied) (goOn bool) {
 	return true
 }
 
-// plan is the quota that the caller has under a rule.
-func (c *call) plan(r *rule) *quota {
-	if r.plan != nil {
-		if q := r.plan.quotaOf(c); q != nil {
-			return q
-		}
+// plan is the quota that the caller has under the rule of w.
+func (c *call) plan(w *work) *quota {
+	p := w.rule.plan
+	if p == nil {
+		return w.rule.fallback
 	}
-	return r.fallback
+	q, named := p.quotaOf(c)
+	w.shown = p.secrets && named
+	if q == nil {
+		w.guessed = w.shown
+		return w.rule.fallback
+	}
+	return q
 }
 
 // keyOf collects the parts of the request's key. It reports false when the rule

@@ -21,6 +21,8 @@ type rule struct {
 	plan       *plan // nil: everybody has fallback
 	fallback   *quota
 	cost       int64
+	secret     bool // key or plan hangs on a text that is looked up in a table of secrets
+	secretKey  bool // the key does
 	needsToken bool // key or plan comes from a token, which must be verified first
 	refusal    *weir.Refusal
 	onFault    weir.Mode // what a failing store, or a failure of the rule's own code, means
