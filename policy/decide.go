@@ -12,7 +12,8 @@ import (
 // decide is the way of a request. Each step either ends it, and then reports
 // false, or leaves it to the next.
 func (c *call) decide(ctx context.Context) {
-	if c.switchedOn() && c.readPath() && c.findCaller() && c.notExempt() && c.findRules() && c.askEarly(ctx) && c.resolveAll(everyRule) {
+	if c.switchedOn() && c.readMethod() && c.readPath() && c.findCaller() && c.notExempt() &&
+		c.findRules() && c.readOnce() && c.askEarly(ctx) && c.resolveAll(everyRule) {
 		c.ask(ctx)
 	}
 	c.settle(ctx)

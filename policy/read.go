@@ -22,9 +22,9 @@ func (c *call) value(p part) (string, bool) {
 	case fromHeader:
 		return only(c.header(p.name))
 	case fromCookie:
-		return cookie(c.found.Request.Header["Cookie"], p.name)
+		return once(cookie(c.found.Request.Header["Cookie"], p.name))
 	case fromQuery:
-		return query(c.found.Request.Query, p.name)
+		return once(query(c.found.Request.Query, p.name))
 	case fromHost:
 		host := match.Host(c.found.Request.Host)
 		return host, host != ""
@@ -55,29 +55,27 @@ func only(lines []string) (string, bool) {
 	return lines[0], true
 }
 
-// cookie finds the value of a cookie (RFC 6265, section 4.2.1). A name that is
-// there twice gives none.
-func cookie(lines []string, name string) (value string, ok bool) {
+// cookie finds the value of a cookie (RFC 6265, section 4.2.1), and how often the
+// name is there.
+func cookie(lines []string, name string) (value string, count int) {
 	for _, line := range lines {
 		for line != "" {
 			var pair string
 			pair, line, _ = strings.Cut(line, ";")
 			n, v, is := strings.Cut(strings.Trim(pair, " \t"), "=")
-			if !is || n != name {
-				continue
+			if is && n == name {
+				count++
+				value = strings.Trim(v, `"`)
 			}
-			if ok {
-				return "", false
-			}
-			value, ok = strings.Trim(v, `"`), true
 		}
 	}
-	return value, ok && value != ""
+	return value, count
 }
 
-// query finds the value of a query parameter, as url.ParseQuery reads it: pairs
-// that hold a semicolon or a bad escape do not count.
-func query(raw, name string) (value string, ok bool) {
+// query finds the value of a query parameter, as url.ParseQuery reads it, and how
+// often the name is there: pairs that hold a semicolon or a bad escape do not
+// count.
+func query(raw, name string) (value string, count int) {
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
@@ -85,17 +83,16 @@ func query(raw, name string) (value string, ok bool) {
 		if strings.Contains(pair, ";") || !sameName(n, name) {
 			continue
 		}
-		decoded, err := url.QueryUnescape(v)
-		if err != nil {
-			continue
+		if decoded, err := url.QueryUnescape(v); err == nil {
+			count++
+			value = decoded
 		}
-		if ok {
-			return "", false
-		}
-		value, ok = decoded, true
 	}
-	return value, ok && value != ""
+	return value, count
 }
+
+// once is a value that is there, and only once.
+func once(value string, count int) (string, bool) { return value, count == 1 && value != "" }
 
 // sameName compares a name as it came with the one that is looked for.
 func sameName(escaped, name string) bool {

@@ -16,7 +16,8 @@ type rule struct {
 	patterns []*match.Pattern // one of which fits; none: every request
 	conditions
 	key        []part
-	kinds      string // of the key, joined
+	singles    []string // the headers that key and token are read from, each of which must be one line
+	kinds      string   // of the key, joined
 	missing    Missing
 	plan       *plan // nil: everybody has fallback
 	fallback   *quota

@@ -31,6 +31,7 @@ func (c *compiler) rules() {
 		r.Index, r.Name, r.Shadow = i, r.config.Name, r.config.Shadow
 		c.name(r, names)
 		c.rule(r, lists)
+		c.singles(r)
 		c.policy.rules = append(c.policy.rules, r)
 		patterns[i] = r.patterns
 	}

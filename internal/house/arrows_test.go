@@ -55,7 +55,7 @@ var rooms = []room{
 		"google.golang.org/grpc",
 	}},
 	{path: "policy/internal/match", floor: 3, house: []string{"internal/httpsyntax"}},
-	{path: "policy/internal/token", floor: 3, modules: []string{
+	{path: "policy/internal/token", floor: 3, house: []string{"internal/httpsyntax"}, modules: []string{
 		"github.com/golang-jwt/jwt/v5",
 	}},
 	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/httpsyntax", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{

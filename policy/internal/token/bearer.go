@@ -1,6 +1,10 @@
 package token
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weirhq/weir/internal/httpsyntax"
+)
 
 // FromAuthorization returns the token in a field value of Authorization with the
 // scheme Bearer, in any case of letters (RFC 6750 section 2.1). ok is false for
@@ -16,6 +20,18 @@ func FromAuthorization(value string) (token string, ok bool) {
 		return "", false
 	}
 	return token, true
+}
+
+// Garbled reports whether a field value of Authorization has the scheme Bearer, and
+// behind it something that FromAuthorization does not read: a server that is less
+// strict may.
+func Garbled(value string) bool {
+	const scheme = "Bearer"
+	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) || httpsyntax.IsTokenByte(value[len(scheme)]) {
+		return false
+	}
+	_, ok := FromAuthorization(value)
+	return !ok && strings.Trim(value[len(scheme):], " \t") != ""
 }
 
 // isToken68 reports whether s is a token68 of RFC 9110 section 11.2, which RFC

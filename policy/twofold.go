@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/policy/internal/token"
+)
+
+// This file refuses what weir and an application might read differently: whoever is
+// over a limit would otherwise send his key so that weir sees none, and the
+// application does.
+
+// singles are the headers that a rule reads its key, or a token, from. Each must come
+// in one line. A plan that is named twice is not named, which frees nobody.
+func (c *compiler) singles(r *rule) {
+	parts := r.key
+	if r.needsToken {
+		parts = append(slices.Clip(parts), c.policy.tokenFrom)
+	}
+	for _, p := range parts {
+		name := ""
+		switch p.origin {
+		case fromHeader:
+			name = p.name
+		case fromBasic:
+			name = "Authorization"
+		default:
+			continue
+		}
+		if !slices.Contains(r.singles, name) {
+			r.singles = append(r.singles, name)
+		}
+	}
+}
+
+// readMethod refuses a method that is not in capitals, as all methods are that
+// anybody has registered: some servers take `post` for POST.
+func (c *call) readMethod() bool {
+	m := c.found.Request.Method
+	for i := range len(m) {
+		if 'a' <= m[i] && m[i] <= 'z' {
+			return c.shadow() || c.bad(weir.Invalid("method", "", "it is not in capitals, and some servers do not mind", "send it in capitals"))
+		}
+	}
+	return true
+}
+
+// readOnce refuses a header that a rule reads and that comes in several lines, or
+// holds a token in a form that some servers read.
+func (c *call) readOnce() bool {
+	for i := range c.work {
+		r := c.work[i].rule
+		if len(r.singles) == 0 || c.found.Applied[i].Shadow {
+			continue
+		}
+		for _, name := range r.singles {
+			if len(c.header(name)) > 1 {
+				return c.bad(weir.Invalid("header "+name, "", "it comes in several lines, of which a server may read any", "send it in one"))
+			}
+		}
+		if r.needsToken && c.garbled() {
+			return c.bad(weir.Invalid("header Authorization", "", "what stands behind Bearer is no token", "send one space and the token"))
+		}
+	}
+	return true
+}
+
+// garbled reports whether there is a Bearer whose token cannot be read.
+func (c *call) garbled() bool {
+	from := c.found.Policy.tokenFrom
+	if from.origin != fromHeader || from.name != "Authorization" {
+		return false
+	}
+	line, ok := only(c.header(from.name))
+	return ok && token.Garbled(line)
+}
+
+// twice reports whether a part of the key is there, and not to be read, because it
+// comes more than once. Browsers do send a cookie twice.
+func (c *call) twice(p part) bool {
+	if p.origin == fromJWT {
+		p = c.found.Policy.tokenFrom
+	}
+	count := 0
+	switch p.origin {
+	case fromCookie:
+		_, count = cookie(c.found.Request.Header["Cookie"], p.name)
+	case fromQuery:
+		_, count = query(c.found.Request.Query, p.name)
+	default: // a header is refused before that
+	}
+	return count > 1
+}
