@@ -105,6 +105,18 @@ func (d *Diagnostic) where() string {
 	return visible(d.Path)
 }
 
+// longest is how much of a message or a hint is kept: they quote the file, which may
+// hold anything in one line.
+const longest = 1000
+
+// shorter cuts the middle out of a text that is too long.
+func shorter(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest/2], "") + "…" + strings.ToValidUTF8(s[len(s)-longest/2:], "")
+}
+
 // mostDiagnostics is more than anybody mends before looking again.
 const mostDiagnostics = 100
 
@@ -112,6 +124,9 @@ const mostDiagnostics = 100
 // warnings of the same place, and no more than anybody reads. There are so many
 // more that are not among them.
 func (d Diagnostics) sorted(more int) Diagnostics {
+	for i := range d {
+		d[i].Message, d[i].Hint = shorter(d[i].Message), shorter(d[i].Hint)
+	}
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
 	})

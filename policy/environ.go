@@ -162,5 +162,10 @@ func (r *reader) strange(name string) {
 	if near := suggest.DidYouMean(name, append(names, elsewhere[:]...)...); near != "" {
 		hint = near
 	}
+	for _, v := range names {
+		if strings.HasPrefix(name, v+"_") {
+			hint = "did you mean " + v + "?"
+		}
+	}
 	r.addVariable(Warning, name, complaint{"unknown-variable", name + " is no variable of weir; it changes nothing", hint})
 }

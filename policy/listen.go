@@ -159,6 +159,12 @@ func (c *compiler) address(path, text string) (endpoint, bool) {
 	return endpoint{host: host, port: port}, true
 }
 
+// isPort reports whether a text is the number of a port that something listens on.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
+}
+
 // isHost reports whether a text is an address or a host's name.
 func isHost(text string) bool {
 	if _, err := netip.ParseAddr(text); err == nil {
@@ -274,6 +280,8 @@ func (c *compiler) upstream() {
 		bad(fmt.Sprintf("upstream %q: its scheme is neither http nor https", text), "write http://"+u.Host)
 	case u.Hostname() == "" || !isHost(u.Hostname()):
 		bad(fmt.Sprintf("upstream %q: %q is no host", text, u.Hostname()), "write one such as http://127.0.0.1:3000")
+	case strings.HasSuffix(u.Host, ":") || u.Port() != "" && !isPort(u.Port()):
+		bad(fmt.Sprintf("upstream %q: a port is 1 to 65535", text), "write one such as http://127.0.0.1:3000")
 	case u.Path != "" && u.Path != "/":
 		bad(fmt.Sprintf("upstream %q has a path", text), "requests are passed on with the path that they came with: write "+u.Scheme+"://"+u.Host)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

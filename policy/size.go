@@ -42,7 +42,7 @@ func (c *compiler) size() {
 	}{
 		{"rules", len(c.config.Rules), mostRules},
 		{"patterns", patterns, mostPatterns},
-		{"networks", networks, mostNetworks},
+		{"networks and keys of plan tables", networks, mostNetworks},
 		{"limits, with those of each plan for each rule,", limits, mostLimits},
 	} {
 		if s.has > s.holds {

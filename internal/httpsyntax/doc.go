@@ -1,3 +1,3 @@
-// Package httpsyntax knows the characters of HTTP (RFC 9110), for all that read
-// names of headers and methods.
+// Package httpsyntax knows the tokens and hosts of HTTP (RFC 9110), for all that read
+// names of headers, methods and hosts.
 package httpsyntax

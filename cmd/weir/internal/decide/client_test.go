@@ -93,14 +93,31 @@ func TestClientIsRefused(t *testing.T) {
 	}
 }
 
+// Bytes that JSON would replace are not sent: another caller would be explained.
+func TestClientExplainsNobodyElse(t *testing.T) {
+	c := served(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked %s", r.URL) }))
+	f := func(r decide.CheckRequest, wants ...string) {
+		t.Helper()
+		_, err := c.Explain(t.Context(), r)
+		for _, want := range wants {
+			if !errors.Is(err, weir.ErrInvalid) || !strings.Contains(err.Error(), "weir: "+want+": it is not UTF-8; ") {
+				t.Errorf("%+v: %v, want %s", r, err, want)
+			}
+		}
+	}
+	f(decide.CheckRequest{Method: "G\xff", Host: "\xff", Path: "/\xff", Query: "\xff"}, "method", "host", "path", "query")
+	f(decide.CheckRequest{Method: "GET", Path: "/", Headers: map[string][]string{"X-Key": {"a", "\xff"}, "X-\xff": {"b"}}}, "headers.X-Key", "headers")
+}
+
 // What gives no decision is not refused input, whatever it says.
 func TestClientFindsNoDecision(t *testing.T) {
+	ours := false // what answers may be a daemon's http listener
 	f := func(h http.HandlerFunc, status int, part string) {
 		t.Helper()
 		_, err := served(t, h).Take(t.Context(), decide.TakeRequest{Key: "k", Limit: "5/s"})
 		var unreachable *decide.UnreachableError
-		if !errors.As(err, &unreachable) || unreachable.Status != status || !strings.Contains(err.Error(), part) {
-			t.Errorf("%v, want %d and %q", err, status, part)
+		if !errors.As(err, &unreachable) || unreachable.Status != status || !strings.Contains(err.Error(), part) || unreachable.Foreign == ours {
+			t.Errorf("%#v: %v, want %d and %q", unreachable, err, status, part)
 		}
 	}
 	says := func(status int, kind, body string) http.HandlerFunc {
@@ -112,14 +129,17 @@ func TestClientFindsNoDecision(t *testing.T) {
 	}
 	f(says(200, "text/html", "<html>"), 200, "none of weir's")
 	f(says(200, "application/json", `{"allowed":true} x`), 200, "none of weir's")
-	f(says(200, "application/json", `{}`), 200, "none of weir's; is this the http listener?")
+	f(says(200, "application/json", `{}`), 200, "none of weir's")
 	f(says(200, "application/json", `null`), 200, "none of weir's")
 	f(says(200, "application/json", `{"allowed":true,"limit":"take/1s","rules":[]}`), 200, "none of weir's")
 	f(says(200, "application/json", `{"allowed":1,"limit":"take/1s","mode":"exact"}`), 200, "none of weir's")
 	f(says(404, "text/html", "no such page"), 404, "it answers 404")
 	f(says(404, "application/problem+json", `{"detail":"nothing under this path"}`), 404, "it answers 404: nothing under this path")
 	f(says(400, "text/plain", "bad"), 400, "it answers 400")
-	f(says(503, "application/problem+json", `{"detail":"not applied\u001b: nothing was charged"}`), 503, "it answers 503: not applied: nothing was charged")
+	for _, status := range []int{400, 403, 405, 422, 429, 431, 502, 503, 504} { // a proxy's, of weir too
+		f(says(status, "application/problem+json", `{"detail":"no"}`), status, fmt.Sprintf("it answers %d: no", status))
+	}
+	f(says(501, "", ""), 501, "it answers 501")
 	f(says(500, "", ""), 500, "it answers 500")
 	f(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/followed") {
@@ -127,7 +147,10 @@ func TestClientFindsNoDecision(t *testing.T) {
 		}
 		http.Redirect(w, r, "/followed", http.StatusTemporaryRedirect)
 	}, 307, "a redirect, which is not followed")
+	ours = true
 	f(func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF")
+	f(says(500, "application/problem+json", `{"detail":"a defect"}`), 500, "it answers 500: a defect")
+	f(says(503, "application/problem+json", `{"detail":"not applied\u001b: nothing was charged","retryable":true}`), 503, "it answers 503: not applied: nothing was charged")
 }
 
 // Any program answers with an object; an explanation is one with rules and a
@@ -141,7 +164,7 @@ func TestClientBelievesNoOtherProgram(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		})).Explain(t.Context(), decide.CheckRequest{Method: "GET", Path: "/"})
 		var unreachable *decide.UnreachableError
-		if !errors.As(err, &unreachable) || !strings.HasSuffix(err.Error(), ": its answer is none of weir's; is this the http listener?") {
+		if !errors.As(err, &unreachable) || !unreachable.Foreign || !strings.HasSuffix(err.Error(), ": its answer is none of weir's") {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

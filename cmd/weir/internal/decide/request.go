@@ -24,7 +24,6 @@ type CheckRequest struct {
 
 const (
 	longestMethod = 64
-	longestHost   = 320 // a name of 255 bytes, brackets, a port
 	longestPath   = maxBody
 	mostLines     = 256 // of headers
 )
@@ -56,11 +55,8 @@ func (f fields) method() string {
 
 func (f fields) host() string {
 	host := f.text("host")
-	switch {
-	case len(host) > longestHost:
-		f.add("host", fmt.Sprintf("it has %d bytes", len(host)), fmt.Sprintf("write at most %d", longestHost))
-	case !visible(host) || strings.ContainsAny(host, "/?#@"):
-		f.add("host", "it holds what no host does", "write a name or an address, with the port where there is one")
+	if host != "" && !httpsyntax.IsHost(host) {
+		f.add("host", "it is no host", "write a name or an address, with the port where there is one")
 	}
 	return host
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/httpsyntax"
 )
 
 // maxLines bounds the field lines of a header: whoever sends more wants them
@@ -101,7 +102,7 @@ func (c *call) accepts() bool {
 		c.problem(http.StatusNotImplemented, "tunnels are not served here")
 	case !ok || !c.target.sendable():
 		c.problem(http.StatusBadRequest, "the request's target is not a path")
-	case c.in.Host != "" && !validHost(c.in.Host):
+	case c.in.Host != "" && !httpsyntax.IsHost(c.in.Host):
 		c.problem(http.StatusBadRequest, "the request's host is no name and no address")
 	case strings.ContainsFunc(strings.Join(c.in.Header["Upgrade"], ""), unprintable):
 		c.problem(http.StatusBadRequest, "the protocol to upgrade to has no such name")
