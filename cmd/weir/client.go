@@ -67,6 +67,8 @@ func asked(err error) error {
 	var refused *decide.RefusedError
 	var unreachable *decide.UnreachableError
 	switch {
+	case errors.As(err, &unreachable) && unreachable.Foreign:
+		return exits(exitUnreachable, fmt.Errorf("%w; --server is the http listener (listen.http in the rules file), not the proxy or ops", err))
 	case errors.As(err, &unreachable):
 		return exits(exitUnreachable, err)
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:

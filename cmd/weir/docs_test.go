@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,20 +21,23 @@ import (
 const repository = "../.."
 
 // pages are what is run: every command in them, in the order of the page.
-// README.md shows requests to a program that its reader has running already.
-var pages = [...]struct{ name, running string }{
-	{name: "README.md", running: "weir serve examples/quickstart.yaml >quickstart.log 2>&1 &"},
-	{name: "docs/getting-started.md"},
-	{name: "docs/rules.md"},
-	{name: "docs/keys.md"},
-	{name: "docs/plans.md"},
-	{name: "docs/modes.md"},
-	{name: "docs/statuses.md"},
-	{name: "docs/operations.md"},
-	{name: "docs/cli.md"},
-	{name: "docs/api.md"},
-	{name: "examples/load/README.md"},
+var pages = [...]string{
+	readme,
+	"docs/getting-started.md",
+	"docs/rules.md",
+	"docs/keys.md",
+	"docs/plans.md",
+	"docs/modes.md",
+	"docs/statuses.md",
+	"docs/operations.md",
+	"docs/cli.md",
+	"docs/api.md",
+	"examples/load/README.md",
 }
+
+// readme shows requests to a program that its reader has running in another
+// terminal.
+const readme = "README.md"
 
 // attempts is how often a page is read at most. Some show a limit by the second,
 // and a machine that stalls in the middle lets one more request through.
@@ -46,11 +50,12 @@ const pagePatience = 10 * time.Second
 func TestProcessPages(t *testing.T) {
 	programs := filepath.Dir(build(t))
 	for _, page := range pages {
-		t.Run(page.name, func(t *testing.T) {
+		t.Run(page, func(t *testing.T) {
 			t.Parallel()
-			p := readPage(t, page.name)
-			if page.running != "" {
-				p.Steps = slices.Insert(p.Steps, 0, doctest.Step{Text: page.running})
+			p := readPage(t, page)
+			if page == readme {
+				p.Steps = slices.Insert(p.Steps, 0, doctest.Step{Text: opening(t)[0] + " 2>/dev/null &"})
+				p.Steps = append(p.Steps, doctest.Step{Text: "kill %1; wait"})
 			}
 			var err error
 			for i := range attempts {
@@ -61,6 +66,33 @@ func TestProcessPages(t *testing.T) {
 			}
 			t.Error(err)
 		})
+	}
+}
+
+// opening is what a reader of README.md types first: the lines of the first block
+// that begins with a command, without what is said of them.
+func opening(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "\n```\ngo ")
+	block, _, _ = strings.Cut("go "+block, "\n```\n")
+	var commands []string
+	for line := range strings.Lines(block) {
+		command, _, _ := strings.Cut(line, "#")
+		commands = append(commands, strings.TrimSpace(command))
+	}
+	return commands
+}
+
+// The first three commands of README.md: the demo, the requests that the page then
+// shows the answers of, and the tests.
+func TestReadmeOpens(t *testing.T) {
+	want := []string{"go run ./cmd/weir serve examples/quickstart.yaml", readPage(t, readme).Steps[0].Text, "make test"}
+	if got := opening(t); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -91,7 +123,28 @@ func runPage(t *testing.T, p *doctest.Page, programs string) error {
 	if err := copyExamples(r); err != nil {
 		t.Fatal(err)
 	}
-	return r.Run(t.Context(), p)
+	before := filesIn(t, r.Dir)
+	if err := r.Run(t.Context(), p); err != nil {
+		return err
+	}
+	if left := slices.DeleteFunc(filesIn(t, r.Dir), func(name string) bool { return slices.Contains(before, name) }); len(left) > 0 {
+		return fmt.Errorf("%s: in the clone there are now %q", p.Name, left)
+	}
+	return nil
+}
+
+// filesIn lists the files and folders below a folder.
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		names = append(names, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // copyExamples gives a page the rules files and scripts of the examples, with
@@ -121,16 +174,57 @@ func copyExamples(r *doctest.Runner) error {
 // Every piece of YAML in the guides is a rules file, but for its version.
 func TestFragmentsInPages(t *testing.T) {
 	for _, page := range pages {
-		if !strings.HasPrefix(page.name, "docs/") {
+		if !strings.HasPrefix(page, "docs/") {
 			continue
 		}
-		for _, f := range readPage(t, page.name).Fragments {
+		for _, f := range readPage(t, page).Fragments {
 			text := f.Text
 			if !strings.Contains(text, "version:") {
 				text = "version: 1\n" + text
 			}
 			if _, found := policy.Load(fragment(text)); found.Err() != nil {
-				t.Errorf("%s:%d: %v", page.name, f.Line, found.Err())
+				t.Errorf("%s:%d: %v", page, f.Line, found.Err())
+			}
+		}
+	}
+}
+
+// bareColon finds a value in brackets or braces that begins with a colon and has no
+// quotes: some readers of YAML refuse it.
+var bareColon = regexp.MustCompile(`(?m)^[^#\n]*[\[{,] *:[^ \n]`)
+
+// What the pages and the examples show as YAML, other tools read as well: editors,
+// and what writes such files.
+func TestYAMLForOthers(t *testing.T) {
+	f := func(want bool, text string) {
+		t.Helper()
+		if got := bareColon.MatchString(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+	f(true, "a: [127.0.0.1/32, ::1/128]\n")
+	f(true, "x: 1\na: {proxy: 1, ops: [:90]}\n")
+	f(false, "a: ['::1/128']\nproxy: :8000 # in [::]\nb: {c: d}\n")
+	examples, err := filepath.Glob(filepath.Join(repository, "examples", "*.yaml"))
+	if err != nil || len(examples) < 7 {
+		t.Fatal(examples, err)
+	}
+	for _, name := range examples {
+		text, err := os.ReadFile(name)
+		if err != nil || bareColon.Match(text) {
+			t.Errorf("%s: %v, %q", name, err, bareColon.Find(text))
+		}
+	}
+	for _, page := range pages {
+		p := readPage(t, page)
+		for _, f := range p.Fragments {
+			if bad := bareColon.FindString(f.Text); bad != "" {
+				t.Errorf("%s:%d: %q", page, f.Line, bad)
+			}
+		}
+		for i := range p.Steps {
+			if s := &p.Steps[i]; s.File != "" && bareColon.MatchString(s.Text) {
+				t.Errorf("%s:%d: %q", page, s.Line, bareColon.FindString(s.Text))
 			}
 		}
 	}
@@ -235,21 +329,21 @@ var link = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]*)?\)`)
 func TestLinksInPages(t *testing.T) {
 	checked := 0
 	for _, page := range pages {
-		text, err := os.ReadFile(filepath.Join(repository, page.name))
+		text, err := os.ReadFile(filepath.Join(repository, page))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			to := filepath.Join(repository, page.name)
+			to := filepath.Join(repository, page)
 			if m[1] != "" {
 				to = filepath.Join(filepath.Dir(to), m[1])
 			}
 			if _, err := os.Stat(to); err != nil {
-				t.Errorf("%s: %s: %v", page.name, m[0], err)
+				t.Errorf("%s: %s: %v", page, m[0], err)
 				continue
 			}
 			if m[2] != "" && !slices.Contains(anchors(t, to), m[2]) {
-				t.Errorf("%s: %s: there is no such heading", page.name, m[0])
+				t.Errorf("%s: %s: there is no such heading", page, m[0])
 			}
 			checked++
 		}

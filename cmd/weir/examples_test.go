@@ -117,32 +117,6 @@ func explained(t *testing.T, file, request string, flags ...string) string {
 	return strings.Join(said, " ")
 }
 
-// k6 is not to be had from Debian, so that its script is never run here. Node
-// reads the same language: where it is, it finds what is no script at all.
-func TestProcessK6Script(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Log("there is no node: the script is not looked at")
-		return
-	}
-	text, err := os.ReadFile(filepath.Join(repository, "examples/load/k6.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := func(want bool, text string) {
-		t.Helper()
-		name := filepath.Join(t.TempDir(), "k6.mjs") // a module, as k6 reads it
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command(node, "--check", name).CombinedOutput(); (err == nil) != want {
-			t.Errorf("node --check: %v\n%s", err, out)
-		}
-	}
-	f(true, string(text))
-	f(false, string(text)+"}")
-}
-
 // Scripts are for bash, and may be run.
 func TestLoadScripts(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(repository, "examples/load/*.sh"))

@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
 )
@@ -49,8 +50,9 @@ With FILE the balances are those of a caller who has used nothing; with --server
 a daemon is asked, and they are what is left now. Its hashes of keys are those of
 its log: so it can be told whether a line there is of this caller.
 
---ip is the caller's address as it is known for sure. --peer is the connection's,
-from which the caller's is found by the header that trusted proxies send.`
+--ip is the caller's address as it is known for sure. --peer in its place is the
+connection's, from which the caller's is found by the header that trusted proxies
+send.`
 
 func newExplainCmd(env *Env) *cobra.Command {
 	var flags explainFlags
@@ -58,7 +60,7 @@ func newExplainCmd(env *Env) *cobra.Command {
 		Use:               "explain [FILE] 'METHOD PATH'",
 		Short:             "Say which rules a request meets, and why",
 		Long:              explainLong,
-		Args:              atMost(2),
+		Args:              quotedRequest,
 		ValidArgsFunction: completeRequest(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := env.interruptible(cmd.Context())
@@ -80,6 +82,18 @@ func newExplainCmd(env *Env) *cobra.Command {
 	return cmd
 }
 
+// quotedRequest refuses a request whose method and path are two arguments, and more
+// than a file and a request.
+func quotedRequest(cmd *cobra.Command, args []string) error {
+	for i := range len(args) - 1 {
+		method := strings.ToUpper(args[i])
+		if request := method + " " + args[i+1]; slices.Contains(methods[:], method) && isRequest(request) {
+			return usagef("%s and %s are two arguments: quote the request, '%s'", args[i], args[i+1], request)
+		}
+	}
+	return atMost(2)(cmd, args)
+}
+
 func explain(ctx context.Context, env *Env, args []string, flags explainFlags) error {
 	if len(args) == 0 {
 		return usagef("a request is missing, such as 'POST /api/v1/jobs'")
@@ -93,9 +107,14 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 		return err
 	}
 	var found *decide.ExplainAnswer
+	field := "" // in which proxies name callers; a daemon is told the caller's address
 	switch {
 	case flags.server == "":
-		found, err = explainFile(ctx, env, file, request)
+		var p *policy.Policy
+		if p, err = load(env, file); err == nil {
+			field = p.Config().ClientIP.Header
+			found, err = explainFile(ctx, env, p, request)
+		}
 	case len(file) > 0:
 		err = usagef("%s and --server: name one of them", file[0])
 	default:
@@ -107,7 +126,7 @@ func explain(ctx context.Context, env *Env, args []string, flags explainFlags) e
 	if flags.json {
 		return printJSON(env.Stdout, found)
 	}
-	return printExplanation(env.Stdout, found, flags.all)
+	return printExplanation(env.Stdout, found, field, flags.all)
 }
 
 // isRequest reports whether an argument can be nothing but a request.
@@ -117,8 +136,8 @@ func isRequest(text string) bool {
 	return ok && !strings.ContainsAny(method, "/.") && (strings.HasPrefix(target, "/") || strings.Contains(target, "://"))
 }
 
-// explainFile explains by a file, on a store in which nobody has used anything.
-func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) (*decide.ExplainAnswer, error) {
+// load reads the rules file that the command line names, or the one that is found.
+func load(env *Env, file []string) (*policy.Policy, error) {
 	source, err := env.source(file)
 	if err != nil {
 		return nil, err
@@ -127,6 +146,11 @@ func explainFile(ctx context.Context, env *Env, file []string, r *weir.Request) 
 	if p == nil {
 		return nil, env.invalid(wrong)
 	}
+	return p, nil
+}
+
+// explainFile explains by a file, on a store in which nobody has used anything.
+func explainFile(ctx context.Context, env *Env, p *policy.Policy, r *weir.Request) (*decide.ExplainAnswer, error) {
 	table := daemon.StoreConfig(p.Config().Memory)
 	table.Now = func() weir.Micros { return weir.Micros(env.Now().UnixMicro()) }
 	store, err := memstore.New(table)
@@ -199,13 +223,15 @@ func split(r *weir.Request, target string) error {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return usagef("request %q: a path begins with a slash, a URL with http:// or https://", target)
 		}
-		_, path, _ = strings.Cut(path, u.Host)
-		if path == "" {
-			path = "/"
-		}
+		_, path, _ = strings.Cut(path, "://")
+		_, path, _ = strings.Cut(path, "/")
+		path = "/" + path
 		if r.Host == "" {
 			r.Host = u.Host
 		}
+	}
+	if r.Host != "" && !httpsyntax.IsHost(r.Host) {
+		return usagef("host %q is none: write a name or an address, with the port where there is one", r.Host)
 	}
 	r.Path, r.Query = path, query
 	return nil
@@ -213,29 +239,32 @@ func split(r *weir.Request, target string) error {
 
 // address reads --ip and --peer.
 func (f *explainFlags) address(env *Env, r *weir.Request) error {
-	if f.ip == "" && f.peer == "" {
+	switch {
+	case f.ip != "" && f.peer != "":
+		return usagef("--ip %s and --peer %s: name one of them: --ip is the caller's address, with --peer it is found", f.ip, f.peer)
+	case f.peer != "":
+		return readPeer(f.peer, r)
+	case f.ip == "":
 		r.Addr = netip.MustParseAddr(stranger)
 		fmt.Fprintf(env.Stderr, "weir: no --ip and no --peer: explained for a caller at %s\n", stranger)
 		return nil
 	}
-	if f.ip != "" {
-		addr, err := netip.ParseAddr(f.ip)
-		if err != nil {
-			return usagef("--ip %s: it is no address, such as 203.0.113.7 or 2001:db8::1", f.ip)
-		}
-		r.Addr = addr
+	addr, err := netip.ParseAddr(f.ip)
+	if err != nil {
+		return usagef("--ip %s: it is no address, such as 203.0.113.7 or 2001:db8::1", f.ip)
 	}
-	if f.peer == "" {
-		return nil
-	}
-	if addr, err := netip.ParseAddr(f.peer); err == nil {
+	r.Addr = addr
+	return nil
+}
+
+// readPeer reads --peer, with or without a port.
+func readPeer(peer string, r *weir.Request) error {
+	r.RemoteAddr = peer
+	if addr, err := netip.ParseAddr(peer); err == nil {
 		r.RemoteAddr = netip.AddrPortFrom(addr, 0).String()
-		return nil
+	} else if _, err := netip.ParseAddrPort(peer); err != nil {
+		return usagef("--peer %s: it is no address, such as 203.0.113.7 or [2001:db8::1]:443", peer)
 	}
-	if _, err := netip.ParseAddrPort(f.peer); err != nil {
-		return usagef("--peer %s: it is no address, such as 203.0.113.7 or [2001:db8::1]:443", f.peer)
-	}
-	r.RemoteAddr = f.peer
 	return nil
 }
 

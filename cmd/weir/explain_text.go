@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,14 +15,15 @@ import (
 )
 
 // printExplanation tells people what was found, from the request to the answer.
-// Of rules that do not apply it has the names, and with all the reasons.
-func printExplanation(w io.Writer, e *decide.ExplainAnswer, all bool) error {
+// field is the header in which proxies name callers. Of rules that do not apply it
+// has the names, and with all the reasons.
+func printExplanation(w io.Writer, e *decide.ExplainAnswer, field string, all bool) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s\n", e.Method, e.Host, e.Path)
 	if e.Ambiguous != "" {
 		line(&b, "path", "ambiguous: "+e.Ambiguous)
 	}
-	line(&b, "address", address(e))
+	line(&b, "address", address(e, field))
 	if e.Token != "" {
 		line(&b, "token", token(e.Token))
 	}
@@ -50,18 +52,20 @@ func printExplanation(w io.Writer, e *decide.ExplainAnswer, all bool) error {
 // line prints a name and what there is to say.
 func line(w io.Writer, name, text string) { fmt.Fprintf(w, "  %-9s %s\n", name, text) }
 
-// address says whose request it is, and how that was found.
-func address(e *decide.ExplainAnswer) string {
-	text := e.Address
-	if text == "" {
-		text = "none"
-	}
-	text += ", from " + e.AddressFrom
-	if e.AddressFrom == "given" {
-		text = strings.TrimSuffix(text, ", from given") + ", as given"
+// address says whose request it is, and how that was found: field is the header in
+// which proxies name callers.
+func address(e *decide.ExplainAnswer, field string) string {
+	text := cmp.Or(e.Address, "none")
+	switch e.AddressFrom {
+	case "given":
+		text += ", as given"
+	case "header":
+		text += ", from " + cmp.Or(field, "the header")
+	default:
+		text += ", from the connection"
 	}
 	if e.AddressReason != "" {
-		text += " (" + e.AddressReason + ")"
+		text += ": " + reason(e.AddressReason, cmp.Or(e.Address, "the peer"), cmp.Or(field, "the header"))
 	}
 	if e.Network != "" && !strings.HasPrefix(e.Network, e.Address+"/") {
 		text += "; counted under " + e.Network
@@ -70,6 +74,28 @@ func address(e *decide.ExplainAnswer) string {
 		text += "; not sure, so that no exemption and no network fits"
 	}
 	return text
+}
+
+// reasons says in words why an address is not the header's.
+var reasons = [...]struct{ found, text string }{
+	{"no-untrusted-hop", "HEADER names nobody but the proxies of trusted_proxies, or nobody at all"},
+	{"invalid-hop", "a trusted proxy wrote into HEADER what is no address"},
+	{"too-few-hops", "HEADER has fewer elements than client_ip.hops"},
+	{"too-many-hops", "HEADER is longer than is read"},
+	{"duplicate", "HEADER came more than once"},
+	{"missing", "HEADER is missing, or empty"},
+	{"untrusted-peer", "PEER is not in trusted_proxies, so that HEADER is not read"},
+	{"no-peer", "PEER has no address, and client_ip.unix does not trust it"},
+}
+
+// reason says why an address is not the header's.
+func reason(found, peer, field string) string {
+	for _, r := range reasons {
+		if r.found == found {
+			return strings.NewReplacer("PEER", peer, "HEADER", field).Replace(r.text)
+		}
+	}
+	return found
 }
 
 // tokens says in words how a token was found, where the word alone does not.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhq/weir/clientip"
+	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/policy"
 )
 
@@ -35,6 +37,34 @@ func TestTokensInWords(t *testing.T) {
 	f("issuer", "refused: its issuer is not jwt.issuer")
 	f("not asked", "not verified: what was decided did not depend on it")
 	f("of a later version", "of a later version")
+}
+
+// Every reason for an address that is not the header's is said in a sentence.
+func TestReasonsInWords(t *testing.T) {
+	for r := clientip.NoUntrustedHop; r.String() != "unknown"; r++ {
+		got := reason(r.String(), "198.51.100.9", "X-Real-IP")
+		if got == r.String() || strings.Contains(got, "HEADER") || strings.Contains(got, "PEER") {
+			t.Errorf("%s: %q", r, got)
+		}
+	}
+	f := func(e decide.ExplainAnswer, field, want string) {
+		t.Helper()
+		if got := address(&e, field); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	e := decide.ExplainAnswer{}
+	e.Address, e.AddressFrom, e.AddressReason, e.AddressSure = "198.51.100.9", "peer", "untrusted-peer", true
+	f(e, "X-Real-IP", "198.51.100.9, from the connection: 198.51.100.9 is not in trusted_proxies, so that X-Real-IP is not read")
+	e.AddressReason = ""
+	f(e, "", "198.51.100.9, from the connection")
+	e.AddressReason = "of a later version"
+	f(e, "X-Real-IP", "198.51.100.9, from the connection: of a later version")
+	e.AddressFrom, e.AddressReason = "header", ""
+	f(e, "X-Real-IP", "198.51.100.9, from X-Real-IP")
+	f(e, "", "198.51.100.9, from the header")
+	e.Address, e.AddressFrom, e.AddressReason, e.AddressSure = "", "peer", "no-peer", false
+	f(e, "X-Real-IP", "none, from the connection: the peer has no address, and client_ip.unix does not trust it; not sure, so that no exemption and no network fits")
 }
 
 // A line names no more rules than somebody reads.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 )
@@ -161,78 +157,4 @@ func (x *text) String() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.b.String()
-}
-
-// TestProcessLogIsNotRead goes on when nobody reads the log, and when its reader
-// has gone: requests are answered, the switch turns, and SIGTERM ends it.
-func TestProcessLogIsNotRead(t *testing.T) {
-	program, dir := build(t), t.TempDir()
-	file, position := filepath.Join(dir, "weir.yaml"), filepath.Join(dir, "switch")
-	rules := strings.ReplaceAll(oneRule, "proxy: '127.0.0.1:0', ops: '127.0.0.1:0'", "proxy: 'unix:"+dir+"/p', ops: 'unix:"+dir+"/o'")
-	rules = strings.ReplaceAll(rules, "5/h", "deny") + "client_ip: {trusted_proxies: [127.0.0.1], header: X-Forwarded-For, unix: trust}\n"
-	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
-	for { // until no line has room
-		_ = write.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
-		if _, err := write.Write(make([]byte, 4096)); err != nil {
-			break
-		}
-	}
-	cmd := exec.Command(program, "serve", "--log-format", "json", "--log-level", "debug", file)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "WEIR_SWITCH_FILE="+position), write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	write.Close()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", dir+"/p")
-	}}}
-	ask := func(status int) func() bool {
-		return func() bool {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://weir/jobs", http.NoBody)
-			if err != nil {
-				return false
-			}
-			req.Header.Set("X-Forwarded-For", "192.0.2.7")
-			res, err := client.Do(req)
-			if err != nil {
-				return false
-			}
-			res.Body.Close()
-			return res.StatusCode == status
-		}
-	}
-	if !within(testPatience, ask(http.StatusForbidden)) {
-		t.Fatal("it does not serve")
-	}
-	for range 200 {
-		if !ask(http.StatusForbidden)() {
-			t.Fatal("a refusal waits for its log")
-		}
-	}
-	if err := os.WriteFile(position, []byte("off"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if !within(testPatience, ask(http.StatusOK)) {
-		t.Fatal("the switch does not turn")
-	}
-	read.Close() // whoever reads is gone
-	if !ask(http.StatusOK)() {
-		t.Fatal("it went with its reader")
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	if !within(testPatience, func() bool { return len(ended) > 0 }) || <-ended != nil {
-		t.Fatal("SIGTERM does not end it")
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -20,19 +21,22 @@ func run(args []string, env *Env) int {
 	begun := false // what goes wrong before a command begins is a misuse of the line
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	cmd, err := root.ExecuteContextC(context.Background())
-	if err == nil {
-		return exitOK
-	}
-	var known *exitError
-	if !begun && !errors.As(err, &known) {
+	if known := (*exitError)(nil); err != nil && !begun && !errors.As(err, &known) {
 		err = exits(exitUsage, err)
 	}
+	return tell(env.Stderr, cmd, err)
+}
+
+// tell says how a command has ended, where there is something to say, and is its
+// exit code.
+func tell(w io.Writer, cmd *cobra.Command, err error) int {
 	code := codeOf(err)
-	if text := strings.TrimSpace(err.Error()); text != "" {
-		fmt.Fprintf(env.Stderr, "weir: %s\n", strings.TrimPrefix(text, "weir: "))
+	if err == nil || strings.TrimSpace(err.Error()) == "" {
+		return code
 	}
+	fmt.Fprintf(w, "weir: %s\n", strings.TrimPrefix(strings.TrimSpace(err.Error()), "weir: "))
 	if code == exitUsage {
-		fmt.Fprintf(env.Stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	}
 	return code
 }
@@ -87,7 +91,7 @@ func known(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usagef("unknown command %q%s", args[0], didYouMean(args[0], commandNames(root)))
+	return usagef("unknown command %q%s", args[0], meantCommand(args[0], commandNames(root)))
 }
 
 func commandNames(root *cobra.Command) []string {
@@ -111,7 +115,7 @@ func newHelpCmd(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("no help about %q%s", strings.Join(args, " "), didYouMean(strings.Join(args, " "), commandNames(root)))
+				return usagef("no help about %q%s", strings.Join(args, " "), meantCommand(strings.Join(args, " "), commandNames(root)))
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -142,18 +146,23 @@ func atMost(n int) cobra.PositionalArgs {
 // flagName finds the flags in what cobra says of their use.
 var flagName = regexp.MustCompile(`(?m)^ .*?--([a-z][a-z-]*)`)
 
-// flagError says which flag was probably meant.
+// flagError says which flag was probably meant. A flag of ours says itself what is
+// wrong with its value.
 func flagError(cmd *cobra.Command, err error) error {
+	if known := (*exitError)(nil); errors.As(err, &known) {
+		return known
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
-		return exits(exitUsage, err)
+		_, name, _ = strings.Cut(err.Error(), " in -") // -c, or -config
+		return exits(exitUsage, fmt.Errorf("%w%s", err, meantFlag(cmd, name)))
 	}
 	var names []string
 	for _, m := range flagName.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
 		names = append(names, m[1])
 	}
-	hint := ""
-	if near := suggest.Closest(name, names...); near != "" {
+	hint := meantFlag(cmd, name)
+	if near := suggest.Closest(name, names...); near != "" && hint == "" {
 		hint = "; did you mean --" + near + "?"
 	}
 	return usagef("unknown flag --%s%s", name, hint)

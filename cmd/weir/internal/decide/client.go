@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,6 +49,10 @@ type UnreachableError struct {
 	Server string // host and port
 	Status int    // of the answer; 0 where there was none
 	Err    error  // what happened
+
+	// Foreign says that something answers which is no http listener of a daemon:
+	// its proxy, its operators' listener, or another program.
+	Foreign bool
 }
 
 // Error names the server and what happened.
@@ -78,11 +84,11 @@ func (e *RefusedError) Error() string {
 }
 
 // Take takes units of a limit. The error is a [*weir.FieldError] for what cannot be
-// sent, a [*RefusedError], an [*UnreachableError], or the context's when it was
+// sent (JSON would make another text of bytes that are no UTF-8), a [*RefusedError], an [*UnreachableError], or the context's when it was
 // cancelled.
 func (c *Client) Take(ctx context.Context, t TakeRequest) (*TakeAnswer, error) {
-	if !utf8.ValidString(t.Key) { // JSON would make one key of two
-		return nil, weir.Invalid("key", "", "it is not UTF-8", "encode it, in hex for example")
+	if !utf8.ValidString(t.Key) { // one key would be made of two
+		return nil, weir.Invalid("key", "", notUTF8, "encode it, in hex for example")
 	}
 	a := new(TakeAnswer)
 	if err := c.ask(ctx, takePath, t, a, mostAnswer, "allowed", "limit", "mode"); err != nil {
@@ -91,8 +97,12 @@ func (c *Client) Take(ctx context.Context, t TakeRequest) (*TakeAnswer, error) {
 	return a, nil
 }
 
-// Explain says how a request would be decided. Errors are those of Take.
+// Explain says how a request would be decided. Errors are those of Take; several
+// fields that cannot be sent are joined.
 func (c *Client) Explain(ctx context.Context, r CheckRequest) (*ExplainAnswer, error) {
+	if err := r.sendable(); err != nil {
+		return nil, err
+	}
 	a := new(ExplainAnswer)
 	if err := c.ask(ctx, explainPath, r, a, mostExplanation, "method", "rules", "reason"); err != nil {
 		return nil, err
@@ -100,9 +110,36 @@ func (c *Client) Explain(ctx context.Context, r CheckRequest) (*ExplainAnswer, e
 	return a, nil
 }
 
+// notUTF8 is what is wrong with a text that JSON cannot hold.
+const notUTF8 = "it is not UTF-8"
+
+// sendable refuses what would be explained as another request, perhaps of another
+// caller. The error joins a [*weir.FieldError] for each field, in the order of
+// their names; none shows a value.
+func (r *CheckRequest) sendable() error {
+	const escaped = "escape it, as in %FF"
+	var errs []error
+	need := func(text, field, remedy string) {
+		if !utf8.ValidString(text) {
+			errs = append(errs, weir.Invalid(field, "", notUTF8, remedy))
+		}
+	}
+	need(r.Method, "method", "write it as on the wire, as in GET")
+	need(r.Host, "host", "write it in ASCII, as in xn--bcher-kva.example")
+	need(r.Path, "path", escaped)
+	need(r.Query, "query", escaped)
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		need(name, "headers", "no header has such a name")
+		for _, v := range r.Headers[name] {
+			need(v, "headers."+strings.ToValidUTF8(name, ""), "JSON holds no such bytes: explain by the rules file, without a daemon")
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // errForeign is of an answer that another program may have given: many answer
 // whatever they are asked with 200 and an object.
-var errForeign = errors.New("its answer is none of weir's; is this the http listener?")
+var errForeign = errors.New("its answer is none of weir's")
 
 // ask sends a question and reads the answer, which has at least the members that
 // are named.
@@ -134,7 +171,7 @@ func (c *Client) ask(ctx context.Context, path string, question, answer any, mos
 		return told(to.Host, status, header, got)
 	}
 	if !has(got, members) || json.Unmarshal(got, answer) != nil {
-		return &UnreachableError{Server: to.Host, Status: status, Err: errForeign}
+		return &UnreachableError{Server: to.Host, Status: status, Err: errForeign, Foreign: true}
 	}
 	return nil
 }
@@ -190,20 +227,25 @@ func (c *Client) send(r *http.Request, most int64) (int, http.Header, []byte, er
 	return res.StatusCode, res.Header, got, err
 }
 
-// told makes an error of an answer that is no decision.
+// told makes an error of an answer that is no decision. A daemon refuses what this
+// client sends with few statuses, and says which field is wrong or which call
+// failed: what answers otherwise is not its http listener.
 func told(server string, status int, h http.Header, body []byte) error {
 	var p problem.Document
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	ours := kind == "application/problem+json" && json.Unmarshal(body, &p) == nil
+	refused := status == http.StatusBadRequest && len(p.Errors) > 0 || status == http.StatusUnauthorized || status == http.StatusRequestEntityTooLarge
+	failed := status == http.StatusInternalServerError || status == http.StatusServiceUnavailable && p.Retryable != nil
+	e := &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d", status), Foreign: true}
 	switch {
-	case ours && status >= 400 && status < 500 && status != http.StatusNotFound:
+	case ours && refused:
 		return &RefusedError{Status: status, Detail: p.Detail, Mistakes: p.Errors}
 	case ours:
-		return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d: %s", status, printable(p.Detail))}
+		e.Err, e.Foreign = fmt.Errorf("it answers %d: %s", status, printable(p.Detail)), !failed
 	case status >= 300 && status < 400:
-		return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d, a redirect, which is not followed", status)}
+		e.Err = fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	}
-	return &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d", status)}
+	return e
 }
 
 // printable takes from a text what a terminal would obey.

@@ -63,7 +63,29 @@ func Parse(name, text string) (*Page, error) {
 	if commands == 0 {
 		errs = append(errs, fmt.Errorf("%s: there is no command to run", name))
 	}
-	return p, errors.Join(errs...)
+	return p, errors.Join(append(errs, p.hurries()...)...)
+}
+
+// waits is how a page waits for what it has started in the background: a reader
+// may paste faster than it starts.
+const waits = "--retry-connrefused"
+
+// hurries finds commands that are not awaited.
+func (p *Page) hurries() (errs []error) {
+	started := 0
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		switch {
+		case s.background():
+			started = s.Line
+		case s.File == "":
+			if started > 0 && !strings.Contains(s.Text, waits) {
+				errs = append(errs, fmt.Errorf("%s:%d: the command after it does not wait until it answers: use curl %s", p.Name, started, waits))
+			}
+			started = 0
+		}
+	}
+	return errs
 }
 
 // blocksOf finds the fenced blocks of a page.

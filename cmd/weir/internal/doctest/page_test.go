@@ -77,6 +77,7 @@ func TestPagesThatRunNothing(t *testing.T) {
 	f("a.md:2: the block is never run: it is empty", "'''console\n'''\n")
 	f("a.md:2: the block is never run: its first line is no command", "'''console\nweir check\n'''\n'''console\n$ true\n'''\n")
 	f("a.md:2: the block is never run: make it a console block", "'''sh\nweir check\n'''\n'''console\n$ true\n'''\n")
+	f("a.md:3: the command after it does not wait until it answers", "'''console\n$ weir serve a.yaml &\n$ weir serve b.yaml &\n$ curl localhost:8000/\n'''\n")
 	f("a.md:2: the block has no end", "'''console\n$ true\n")
 }
 

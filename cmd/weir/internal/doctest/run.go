@@ -2,15 +2,17 @@ package doctest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Runner runs pages. All fields are required.
 type Runner struct {
-	// Dir is the folder that the commands run in. What a page needs beside its
+	// Dir is the folder that the commands begin in. What a page needs beside its
 	// own files lies there already.
 	Dir string
 
@@ -30,7 +32,8 @@ type Runner struct {
 // quiet is what curl does at a terminal by itself: it shows no progress.
 const quiet = "silent\nshow-error\n"
 
-// Run runs a page. The error says which line is not true, and what is.
+// Run runs a page. The error says which line is not true, and what is; or what
+// the page leaves to the next one.
 func (r *Runner) Run(ctx context.Context, p *Page) (err error) {
 	if err := os.WriteFile(filepath.Join(r.Home, ".curlrc"), []byte(quiet), 0o600); err != nil {
 		return err
@@ -43,15 +46,15 @@ func (r *Runner) Run(ctx context.Context, p *Page) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := s.close(r.Within); err == nil {
-			err = e
-		}
-	}()
+	defer func() { err = errors.Join(err, s.close(r.Within)) }()
+	before, err := r.state(s)
+	if err != nil {
+		return err
+	}
 	for i := range p.Steps {
 		step := &p.Steps[i]
 		if step.File != "" {
-			err = r.write(step)
+			err = r.write(step, s.dir)
 		} else {
 			err = r.command(ctx, s, step)
 		}
@@ -59,15 +62,36 @@ func (r *Runner) Run(ctx context.Context, p *Page) (err error) {
 			return fmt.Errorf("%s:%d: %w", p.Name, step.Line, err)
 		}
 	}
+	if err := r.leaves(s, before); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
 	return nil
 }
 
-// write puts a file in its place, at once: something may be reading it.
-func (r *Runner) write(step *Step) error {
-	if !filepath.IsLocal(step.File) {
+// state is what a page could leave to the next one in its reader's shell: commands
+// that run on, another folder, variables.
+func (r *Runner) state(s *shell) ([]string, error) {
+	printed, _, err := r.finish(s, "pwd; jobs -r; export -p | grep -Ev ' (OLD)?PWD'")
+	return linesOf(text(printed)), err
+}
+
+// leaves says what a page leaves behind. What was told to end may take its time.
+func (r *Runner) leaves(s *shell, before []string) error {
+	var after []string
+	var err error
+	if r.Within(func() bool { after, err = r.state(s); return err != nil || slices.Equal(after, before) }) {
+		return err
+	}
+	after = slices.DeleteFunc(after, func(line string) bool { return slices.Contains(before, line) })
+	return fmt.Errorf("the page does not leave the shell as it was: it began in\n    %s\nand there is now\n%s", r.Dir, quoted(after))
+}
+
+// write puts a file into the shell's folder, at once: something may be reading it.
+func (r *Runner) write(step *Step, dir string) error {
+	name := filepath.Join(dir, step.File)
+	if in, err := filepath.Rel(r.Dir, name); err != nil || !filepath.IsLocal(in) {
 		return fmt.Errorf("file %s: it lies elsewhere", step.File)
 	}
-	name := filepath.Join(r.Dir, step.File)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -80,11 +104,16 @@ func (r *Runner) write(step *Step) error {
 // command runs a command until it prints what the page says.
 func (r *Runner) command(ctx context.Context, s *shell, step *Step) error {
 	before := r.Ports.open(ctx)
+	command := strings.ReplaceAll(r.Ports.Rewrite(step.Text), "go run ./cmd/weir", "weir")
 	var last error
 	fits := r.Within(func() bool {
-		var printed string
-		printed, last = r.finish(s, step)
-		if last != nil {
+		printed, code, err := r.finish(s, command)
+		switch {
+		case err != nil:
+			last = fmt.Errorf("$ %s: %w", step.Text, err)
+			return true
+		case code != 0 && !step.Fails && !step.looks():
+			last = fmt.Errorf("$ %s: exit code %d, and the next command is not `echo $?`; printed was\n%s", step.Text, code, quoted(linesOf(text(printed))))
 			return true
 		}
 		last = r.judge(ctx, step, printed, before)
@@ -98,27 +127,20 @@ func (r *Runner) command(ctx context.Context, s *shell, step *Step) error {
 
 // finish runs a command to its end, which for one in the background comes when
 // it has begun.
-func (r *Runner) finish(s *shell, step *Step) (printed string, err error) {
-	command := strings.ReplaceAll(r.Ports.Rewrite(step.Text), "go run ./cmd/weir", "weir")
+func (r *Runner) finish(s *shell, command string) (printed string, code int, err error) {
 	printed, err = s.begin(command)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	var code int
-	var ended bool
+	ended := false
 	r.Within(func() bool {
 		code, ended, err = s.code()
 		return ended || err != nil
 	})
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("$ %s: %w", step.Text, err)
-	case !ended:
-		return "", fmt.Errorf("$ %s: it does not end; so far it has printed\n%s", step.Text, quoted(linesOf(text(printed))))
-	case code != 0 && !step.Fails && !step.looks():
-		return "", fmt.Errorf("$ %s: exit code %d, and the next command is not `echo $?`; printed was\n%s", step.Text, code, quoted(linesOf(text(printed))))
+	if err == nil && !ended {
+		err = fmt.Errorf("it does not end; so far it has printed\n%s", quoted(linesOf(text(printed))))
 	}
-	return printed, nil
+	return printed, code, err
 }
 
 // judge compares what was printed with what the page says. In the background it

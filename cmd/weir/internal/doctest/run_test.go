@@ -52,7 +52,8 @@ func TestProcessPagesThatAreTrue(t *testing.T) {
 		}
 	}
 	f("'''console\n$ echo hello\nhello\n'''\n")
-	f("'''console\n$ name=x; cd /\n'''\nand\n'''console\n$ echo $name in $PWD\nx in /\n'''\n")
+	f("'''console\n$ name=x; cd /\n'''\nand\n'''console\n$ echo $name in $PWD\nx in /\n$ cd \"$OLDPWD\"\n'''\n")
+	f("'''console\n$ mkdir here && cd here\n'''\n'''yaml\n# file: a.yaml\n'''\n'''console\n$ cd ..; cat here/a.yaml\n# file: a.yaml\n'''\n")
 	f("'''console\n$ (exit 3)\n$ echo $?\n3\n'''\n")
 	f("'''console\n$ echo one \\\n    two; echo three >&2\none two\nthree\n'''\n")
 	f("'''yaml\n# file: in/a.yaml\nport: :8000\n'''\n'''console\n$ cat in/a.yaml\n# file: in/a.yaml\nport: :8000\n'''\n")
@@ -79,12 +80,28 @@ func TestProcessPagesThatAreNot(t *testing.T) {
 	f("'''console\n$ grep x nowhere\nx\n'''\n", "No such file")
 	f("'''console\n$ until test -e never; do read -t 0.01 <> <(:); done &\n'''\n", "it does not answer on any port")
 	f("'''yaml\n# file: ../a.yaml\n'''\n'''console\n$ true\n'''\n", "a.md:2: file ../a.yaml: it lies elsewhere")
+	f("'''console\n$ cd /\n'''\n'''yaml\n# file: a.yaml\n'''\n", "a.md:5: file a.yaml: it lies elsewhere")
 }
 
-// What a page starts ends with it.
+// A page that leaves something to the next one fails, and says what.
+func TestProcessPagesThatLeaveSomething(t *testing.T) {
+	f := func(command, want string) {
+		t.Helper()
+		_, err := try(t, 300*time.Millisecond, "'''console\n$ "+command+"\n'''\n")
+		if err == nil || !strings.Contains(err.Error(), "a.md: the page does not leave the shell as it was") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", command, err, want)
+		}
+	}
+	f("(while :; do read -t 0.01 <> <(:); done) & :", "Running")
+	f("cd /", "\n    /")
+	f("export TOKEN=x", `TOKEN="x"`)
+	f("unset TZ", "(nothing)")
+}
+
+// What a page starts ends with it, even if it does not say so.
 func TestProcessPagesLeaveNothing(t *testing.T) {
-	r, err := try(t, patience, "'''console\n$ (trap 'echo ended >>log; exit' TERM; echo $BASHPID >pid; while :; do read -t 0.01 <> <(:); done) & :\n$ cat pid\n…\n'''\n")
-	if err != nil {
+	r, err := try(t, 3*time.Second, "'''console\n$ (trap 'echo ended >>log; exit' TERM; echo $BASHPID >pid; while :; do read -t 0.01 <> <(:); done) & :\n$ until test -s pid; do :; done\n'''\n")
+	if err == nil || strings.Contains(err.Error(), "does not end") {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(r.Dir + "/log")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,9 +19,10 @@ import (
 type shell struct {
 	cmd    *exec.Cmd
 	in     *os.File      // what it reads
-	status chan string   // exit codes, one a command
+	status chan string   // exit code and folder, one line a command
 	ended  chan struct{} // closed when bash has ended
 	out    string        // folder of what commands print
+	dir    string        // where it is
 	count  int           // commands so far
 }
 
@@ -38,12 +40,12 @@ func open(ctx context.Context, dir, out string, env []string) (*shell, error) {
 	defer shut(told)
 	s := &shell{
 		cmd: exec.CommandContext(ctx, "bash", "--norc", "--noprofile"),
-		in:  in, status: make(chan string, 1), ended: make(chan struct{}), out: out,
+		in:  in, status: make(chan string, 1), ended: make(chan struct{}), out: out, dir: dir,
 	}
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stdin = dir, env, commands
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdin = dir, append(slices.Clip(env), "PWD="+dir), commands
 	s.cmd.ExtraFiles = []*os.File{told} // 3
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	EndWithTest(s.cmd, syscall.SIGHUP)
+	EndWithTest(s.cmd, syscall.SIGUSR1) // not SIGHUP, which is ignored under nohup
 	if err := s.cmd.Start(); err != nil {
 		return nil, errors.Join(err, in.Close(), statuses.Close())
 	}
@@ -76,7 +78,7 @@ func shut(f *os.File) { _ = f.Close() }
 func (s *shell) begin(command string) (printed string, err error) {
 	s.count++
 	printed = filepath.Join(s.out, strconv.Itoa(s.count))
-	_, err = fmt.Fprintf(s.in, "(exit ${before:-0})\n{ %s\n} >'%s' 2>&1 </dev/null 3>&-\nbefore=$?; echo $before >&3\n", command, printed)
+	_, err = fmt.Fprintf(s.in, "(exit ${before:-0})\n{ %s\n} >'%s' 2>&1 </dev/null 3>&-\nbefore=$?; echo $before \"$PWD\" >&3\n", command, printed)
 	return printed, err
 }
 
@@ -84,6 +86,7 @@ func (s *shell) begin(command string) (printed string, err error) {
 func (s *shell) code() (code int, ended bool, err error) {
 	select {
 	case text := <-s.status:
+		text, s.dir, _ = strings.Cut(text, " ")
 		code, err = strconv.Atoi(text)
 		return code, true, err
 	case <-s.ended:
