@@ -19,16 +19,11 @@ func (c *compiler) singles(r *rule) {
 		parts = append(slices.Clip(parts), c.policy.tokenFrom)
 	}
 	for _, p := range parts {
-		name := ""
-		switch p.origin {
-		case fromHeader:
-			name = p.name
-		case fromBasic:
+		name := p.name
+		if p.origin == fromBasic {
 			name = "Authorization"
-		default:
-			continue
 		}
-		if !slices.Contains(r.singles, name) {
+		if (p.origin == fromHeader || p.origin == fromBasic) && !slices.Contains(r.singles, name) {
 			r.singles = append(r.singles, name)
 		}
 	}
