@@ -36,7 +36,7 @@ func TestProcessS27EveryDoor(t *testing.T) {
 		}
 	}
 	const forbidden = http.StatusForbidden
-	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "BREW"} {
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "BREW"} {
 		want(forbidden, method+" / HTTP/1.1\nHost: h\n\n")
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/v1/take", "/v1/check", "/debug/pprof/", "/favicon.ico", "/.well-known/x", "//x", "/a//b", "/%41"} {
@@ -50,6 +50,7 @@ func TestProcessS27EveryDoor(t *testing.T) {
 	want(forbidden, "GET / HTTP/1.1\nHost: h\nConnection: Upgrade, HTTP2-Settings\nUpgrade: h2c\nHTTP2-Settings: AAMAAABk\n\n")
 	want(forbidden, "POST / HTTP/1.1\nHost: h\nContent-Length: 4\nExpect: 100-continue\n\n")
 	want(forbidden, "POST / HTTP/1.1\nHost: h\nX-HTTP-Method-Override: GET\nContent-Length: 0\n\n")
+	want(http.StatusBadRequest, "get / HTTP/1.1\nHost: h\n\n")
 	want(http.StatusNotImplemented, "CONNECT h:443 HTTP/1.1\nHost: h:443\n\n")
 	want(http.StatusBadRequest, "GET x HTTP/1.1\nHost: h\n\n")
 	if n := came.Load(); n > 0 {

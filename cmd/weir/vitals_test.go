@@ -42,11 +42,15 @@ func (p *testProcess) vitals() vitals {
 }
 
 // calm waits until the process holds no more than this again, and gives what it
-// holds then. Memory is given back by the runtime in its own time.
-func (p *testProcess) calm(most vitals) vitals {
+// holds then. Memory is given back by the runtime in its own time. What release does
+// comes before each look.
+func (p *testProcess) calm(most vitals, release ...func()) vitals {
 	p.Helper()
 	var now vitals
 	if !within(testPatience, func() bool {
+		for _, f := range release {
+			f()
+		}
 		now = p.vitals()
 		return now.memory <= most.memory && now.files <= most.files && now.goroutines <= most.goroutines
 	}) {
