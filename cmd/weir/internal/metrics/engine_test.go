@@ -78,7 +78,7 @@ func TestRequestsMakeNoSeries(t *testing.T) {
 	}})
 	o := &weir.Outcome{}
 	request := func(i int) *weir.Request {
-		text := fmt.Sprint("x", i)
+		text := fmt.Sprint("X", i)
 		return &weir.Request{
 			Method: "M" + text, Host: text + ".example", Path: "/" + text, Query: text,
 			Header:     map[string][]string{"X-Name": {text}, "User-Agent": {text}},
