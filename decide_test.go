@@ -199,7 +199,7 @@ func TestAnOutcomeRemembersNothing(t *testing.T) {
 	}}
 	l, o := tell(t, s, "5/h"), new(weir.Outcome)
 	want := []string{
-		"false 0 0 0 true 5 <nil>",
+		"false 0 0 0 true 0 <nil>",
 		"true 0 0 0 false 0 <nil>",
 		"false 0 0 9 false 0 <nil>",
 		"false 2 -1 0 false 0 weir: outcome unknown",

@@ -27,10 +27,16 @@ type Limit struct {
 	text             string
 	spec             Spec
 	id, version      [16]byte
-	algorithm        algorithm.Algorithm    // nil for unlimited and deny
-	window           *algorithm.FixedWindow // nil for what does not count in windows
-	zone             *time.Location         // nil but for calendars
-	edges            atomic.Pointer[Edges]  // around the last time a store told
+	algorithm        algorithm.Algorithm   // nil for unlimited and deny
+	windows          grid                  // nil for what does not count in windows
+	zone             *time.Location        // nil but for calendars
+	edges            atomic.Pointer[Edges] // around the last time a store told
+}
+
+// grid places an instant in an algorithm's windows, shifted by offset. It reports
+// false where their edges come with each take.
+type grid interface {
+	Moment(now, offset Micros) (m algorithm.Moment, ok bool)
 }
 
 // NewLimit compiles a Spec under a name: `<rule>`, or `<rule>/<slot>` where a
@@ -132,7 +138,7 @@ func (l *Limit) identity() [16]byte {
 	if l.algorithm != nil {
 		family = string(l.algorithm.Family())
 	}
-	if l.window != nil {
+	if l.windows != nil {
 		grid = strings.Join([]string{l.spec.Slot(), l.spec.Zone, strconv.FormatBool(l.spec.Spread)}, " ")
 	}
 	return hash(family, grid, l.states)
@@ -157,13 +163,17 @@ func (l *Limit) compile() error {
 		return l.compileBucket()
 	case FixedWindow:
 		return l.compileWindow()
+	case SlidingWindow:
+		return l.compileSliding()
+	case LeakyBucket:
+		return l.compileQueue()
 	default:
 		return unsupported(l.spec.Algorithm.String())
 	}
 }
 
 func unsupported(word string) error {
-	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20) or a fixed-window limit", ErrUnsupported, word)
+	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a fixed-window or sliding-window limit", ErrUnsupported, word)
 }
 
 func (l *Limit) compileBucket() error {
@@ -180,10 +190,24 @@ func (l *Limit) compileBucket() error {
 	return nil
 }
 
+func (l *Limit) compileQueue() error {
+	s := l.spec
+	b, err := algorithm.NewLeakyBucket(s.Count, l.period(), Micros(s.Wait/time.Microsecond), s.Queue, s.Overdraft)
+	if err != nil {
+		if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field == "wait" {
+			refusal.Value = FormatDuration(s.Wait)
+		}
+		return err
+	}
+	l.algorithm = b
+	return nil
+}
+
 func (l *Limit) compileWindow() (err error) {
 	s := l.spec
+	var w *algorithm.FixedWindow
 	if s.Zone == "" {
-		l.window, err = algorithm.NewFixedWindow(s.Count, l.period(), s.Overdraft)
+		w, err = algorithm.NewFixedWindow(s.Count, l.period(), s.Overdraft)
 	} else {
 		zone, refusal := loadZone(s.Zone)
 		if refusal != nil {
@@ -191,12 +215,21 @@ func (l *Limit) compileWindow() (err error) {
 		}
 		l.zone = zone
 		shortest, longest := s.calendarWindows(zone)
-		l.window, err = algorithm.NewCalendarWindow(s.Count, shortest, longest, s.Overdraft)
+		w, err = algorithm.NewCalendarWindow(s.Count, shortest, longest, s.Overdraft)
 	}
 	if err != nil {
 		return err
 	}
-	l.algorithm = l.window
+	l.algorithm, l.windows = w, w
+	return nil
+}
+
+func (l *Limit) compileSliding() error {
+	w, err := algorithm.NewSlidingWindow(l.spec.Count, l.period(), l.spec.Overdraft)
+	if err != nil {
+		return err
+	}
+	l.algorithm, l.windows = w, w
 	return nil
 }
 
@@ -250,7 +283,10 @@ func (l *Limit) Capacity() int64 {
 // limit promises. It is cut to MaxInt64, 0 for t below 1.
 //
 //	token bucket   burst + ⌊(t-1)·count/period⌋
+//	leaky bucket   capacity + ⌊(t·count-1)/period⌋ that go on, when they wait as
+//	               they are told; where costs are 1, it is 1 in place of the capacity
 //	fixed window   count·(⌈(t-1)/period⌉ + 1): twice the count across an edge
+//	sliding window count + ⌊(t-1)·count/period⌋
 //	calendar       as a fixed window of the shortest length: a day of 23 hours, a
 //	               week or a month of 28 days less 1 hour; not less in zones
 //	               whose clocks never move (UTC, Etc/GMT+5)
@@ -274,16 +310,28 @@ func (l *Limit) Most(t Micros) int64 {
 }
 
 // Pins says how long a key that has used nothing before holds its room in a store,
-// at most, after one unit is charged, and after as many as the Capacity. Of a
-// token bucket these are the times in which they flow back; of a fixed window both
-// are the period, of a calendar its longest window (a day of 25 hours, a week or a
-// month of 31 days and 1 hour; without that hour in zones whose clocks never move).
+// at most, after one unit is charged, and after as many as the Capacity. Of
+// buckets these are the times in which they flow back; of a fixed window both
+// are the period, of a sliding window two periods, of a calendar its longest window
+// (a day of 25 hours, a week or a month of 31 days and 1 hour; without that hour in
+// zones whose clocks never move).
 // They are 0 for unlimited and deny, which have no states.
 func (l *Limit) Pins() (one, full Micros) {
 	if l.algorithm == nil {
 		return 0, 0
 	}
 	return l.algorithm.Pins()
+}
+
+// LongestDelay is the longest that a request waits under a leaky bucket: its wait, or
+// the time in which its queue drains where that is less, rounded up to whole
+// microseconds. It is 0 for every other limit.
+func (l *Limit) LongestDelay() Micros {
+	b, ok := l.algorithm.(*algorithm.LeakyBucket)
+	if !ok {
+		return 0
+	}
+	return b.Longest()
 }
 
 // built reports that the limit came from NewLimit.
@@ -297,12 +345,12 @@ func (l *Limit) calendar() bool { return l != nil && l.zone != nil }
 // the edges do not contain now: the store answers ErrStale.
 func (l *Limit) Moment(now Micros, t *Take) (algorithm.Moment, bool) {
 	switch {
-	case l.window == nil:
+	case l.windows == nil:
 		return algorithm.Moment{Now: now}, true
 	case l.zone != nil:
 		return t.Edges.around(now)
 	}
-	return l.window.Moment(now, l.shift(t.Key))
+	return l.windows.Moment(now, l.shift(t.Key))
 }
 
 // shift is where a key's windows begin, when they are spread.

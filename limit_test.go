@@ -56,6 +56,13 @@ func TestEverydayQuotasAreAccepted(t *testing.T) {
 	f("30/day fixed-window overdraft 30", 30, 30)
 	f("1/month calendar UTC", 1, 2)
 	f("100000/week calendar Asia/Kathmandu", 100_000, 200_000)
+	f("30/day sliding-window", 30, 60)
+	f("1000000/day sliding-window", 1_000_000, 1_042_499) // in ticks of 10 µs
+	f("1000000/day sliding-window overdraft 2000000", 1_000_000, 2_000_000)
+	f("1000000000 per 30d sliding-window spread", 1_000_000_000, 2_000_000_000)
+	f("1000000000000/s sliding-window", 1_000_000_000_000, 2_000_000_000_000)
+	f("1 per 1us sliding-window", 1, 2)
+	f("1 per 26062d sliding-window", 1, 2)
 }
 
 // The sentences are for people: they say what is wrong and what to write.
@@ -85,6 +92,11 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("10/s burst 20 overdraft 10", 24, "weir: overdraft 10: the debt may be no smaller than the burst of 20; leave it out, or raise it")
 	f("10/day fixed-window overdraft 9", 30, "weir: overdraft 9: it may be no smaller than the count of 10; leave it out, or raise it")
 	f("10/day fixed-window overdraft 4503599627370496", 30, "weir: overdraft 4503599627370496: too large to count exactly; write at most 4503599627370495")
+	f("10/day sliding-window overdraft 9", 32, "weir: overdraft 9: it may be no smaller than the count of 10; leave it out, or raise it")
+	f("10000000000000/s sliding-window", 0, "weir: count 10000000000000: too large to count exactly in a sliding window of this period; write at most 9007199254740")
+	f("10 per 30d sliding-window overdraft 9007199254741", 36, "weir: overdraft 9007199254741: too large to count exactly in a sliding window of this period; write at most 3474999712477")
+	f("1000000 per 7d1us sliding-window", 0, "weir: count 1000000: too large to count exactly in a sliding window of this period; write at most 14892, or a rounder period")
+	f("1 per 26063d sliding-window", 6, "weir: period 26063d: a sliding window lasts at most 71 years; write a shorter one")
 	f("10/s burst 0", 11, "weir: burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
 }
 
@@ -117,6 +129,10 @@ func TestTheRemedyIsAccepted(t *testing.T) {
 	f("1/s overdraft %d", math.MaxInt64)
 	f("7/week fixed-window overdraft %d", math.MaxInt64)
 	f("%d/s fixed-window", 1<<52)
+	f("%d/s sliding-window", 1<<51)
+	f("%d per 1ms sliding-window", 1<<51)
+	f("%d per 7d1us sliding-window", 1_000_000)
+	f("7 per 30d sliding-window overdraft %d", math.MaxInt64)
 }
 
 // Every Spec that Go can say is refused or kept.
@@ -126,7 +142,7 @@ func TestExtremeArguments(t *testing.T) {
 		0, -1, math.MinInt64, 1, 999, time.Microsecond, 1500, time.Second, day, 36500 * day, 52124 * day, 52125 * day, math.MaxInt64,
 	}
 	built := 0
-	for _, a := range []weir.Algorithm{weir.TokenBucket, weir.FixedWindow} {
+	for _, a := range []weir.Algorithm{weir.TokenBucket, weir.FixedWindow, weir.SlidingWindow} {
 		for _, count := range numbers {
 			for _, period := range periods {
 				for _, burst := range numbers {
@@ -214,7 +230,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	f(with(rate(weir.LeakyBucket), func(s *weir.Spec) { s.Wait, s.Queue = -time.Second, -1 }),
 		"queue -1: a queue holds at least 1; leave it out to bound it by wait alone",
 		"wait -1s: it lasts at least 1 µs")
-	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Zone = "UTC" }), "calendar UTC: only windows have a calendar; make it a fixed-window limit")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Zone = "UTC" }), "calendar UTC: only fixed windows have a calendar; make it a fixed-window limit")
 	f(with(rate(weir.FixedWindow), func(s *weir.Spec) { s.Zone, s.Month = "UTC", true }), "period 1s: a calendar month has no other period; leave one of the two out")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block.Factor = 2 }), "block 0s: it lasts at least 1 µs", "block max 0s: it lasts at least 1 µs")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Max: time.Minute} }),
@@ -236,13 +252,11 @@ func TestWhatThisVersionDoesNotHave(t *testing.T) {
 	f := func(text, word string) {
 		t.Helper()
 		l, err := weir.ParseLimit("api", text)
-		if want := "weir: not supported: " + word + " is not in this version; write a token bucket (5/s burst 20) or a fixed-window limit"; l != nil || !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
+		if want := "weir: not supported: " + word + " is not in this version; write a token bucket (5/s burst 20), or a fixed-window or sliding-window limit"; l != nil || !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
 			t.Errorf("%q: %v, %v; want %s", text, l, err, want)
 		}
 	}
-	f("5/s sliding-window", "sliding-window")
 	f("5/s sliding-log", "sliding-log")
-	f("5/s leaky-bucket wait 1s", "leaky-bucket")
 	f("5 concurrent", "concurrent")
 	f("5/s block 5m", "block")
 	f("5/s fixed-window block 5m x 2 max 1h", "block")
@@ -303,6 +317,9 @@ func TestIdentity(t *testing.T) {
 	if id("api", "5/s fixed-window") != id("api", "9/s fixed-window overdraft 20") {
 		t.Error("two counts in windows of one grid have different identities")
 	}
+	if id("api", "5/s sliding-window") != id("api", "9/s sliding-window overdraft 20") {
+		t.Error("two counts in sliding windows of one period have different identities")
+	}
 	if id("api", "5/day calendar UTC") != id("api", "9/day calendar UTC") {
 		t.Error("two counts in one calendar have different identities")
 	}
@@ -312,6 +329,9 @@ func TestIdentity(t *testing.T) {
 		{"api", "5/s fixed-window"},
 		{"api", "5/min fixed-window"},
 		{"api", "5/s fixed-window spread"},
+		{"api", "5/s sliding-window"},
+		{"api", "5/min sliding-window"},
+		{"api", "5/s sliding-window spread"},
 		{"api", "deny"},
 		{"api", "5/day fixed-window"},
 		{"api", "5/day calendar UTC"},
@@ -323,6 +343,7 @@ func TestIdentity(t *testing.T) {
 		{"b", "5/s"},
 		{"bapi", "5/s"},
 		{"wapi", "5/s"},
+		{"sapi", "5/s"},
 	} {
 		i := id(at[0], at[1])
 		if other := all[i]; other != "" {

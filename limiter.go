@@ -106,8 +106,9 @@ func errTooMany(n int) error {
 }
 
 // Allow takes one unit of every limit for the key made of parts, and says
-// whether it was granted. On an error nothing is known to be granted: the
-// answer is false.
+// whether it was granted. What would have to wait for a leaky bucket is not: it is
+// given back, and Take says for how long. On an error nothing is known to be
+// granted: the answer is false.
 func (l *Limiter) Allow(ctx context.Context, parts ...Part) (bool, error) {
 	r, _ := l.rooms.Get().(*room)
 	if r == nil {
@@ -115,6 +116,9 @@ func (l *Limiter) Allow(ctx context.Context, parts ...Part) (bool, error) {
 	}
 	defer l.rooms.Put(r)
 	err := l.take(ctx, &r.outcome, 1, 0, parts)
+	if r.outcome.Delay > 0 {
+		return false, l.Refund(ctx, &r.outcome)
+	}
 	return r.outcome.Allowed, err
 }
 
@@ -133,7 +137,9 @@ func newRoom() *room {
 
 // Take asks every limit for cost units, 1 or more, of the key made of parts,
 // and charges all of them or none. What was found stands in o. A cost above the
-// capacity of a limit is no error, but refused for ever (Never).
+// capacity of a limit is no error, but refused for ever (Never). What a leaky
+// bucket lets pass is to wait for as long as o's Delay says, or to be given back
+// (Refund).
 //
 // An error means that nothing was decided: [ErrInvalid], or what the store
 // says. o is then refused, ByRequest or ByFault.

@@ -45,7 +45,7 @@ type Outcome struct {
 	// other traffic the same call passes then. 0 when allowed, or never.
 	RetryAfter Micros
 	Never      bool   // refused, and waiting does not help
-	Delay      Micros // hold the request this long before it goes on
+	Delay      Micros // allowed: hold the request this long before it goes on, the longest of all that may refuse; give back what never goes on
 
 	Stamp     Stamp      // by which clock, and when
 	Takes     []Take     // what was asked
@@ -141,6 +141,30 @@ func (o *Outcome) Refuse(c Cause, err error) {
 	o.Cause, o.Err = c, err
 }
 
+// RefuseDelay makes the outcome of a request that would have to wait (Delay) a
+// refusal for as long: who cannot keep it waiting gives its charge back, and tells
+// this. An outcome without a Delay stays as it is.
+func (o *Outcome) RefuseDelay() {
+	if o.Delay == 0 {
+		return
+	}
+	o.Allowed, o.Binding, o.RetryAfter, o.Delay = false, -1, o.Delay, 0
+	for i := range o.Decisions {
+		d := &o.Decisions[i]
+		d.Granted = 0
+		if o.Takes[i].Join != All || d.Delay == 0 {
+			continue
+		}
+		if d.Delay == o.RetryAfter && o.Binding < 0 {
+			o.Binding = i
+		}
+		d.Allowed, d.Remaining, d.RetryAfter, d.Delay = false, 0, d.Delay, 0
+	}
+	if l := o.Limit(); l != nil && o.Rule != "" {
+		o.Rule = l.Rule()
+	}
+}
+
 // Fail applies what a rule chose for a store that fails: Open lets pass,
 // everything else refuses.
 func (o *Outcome) Fail(choice Mode, err error) {
@@ -184,7 +208,9 @@ func (o *Outcome) conclude(allowed bool) {
 		if o.Takes[i].Join != All {
 			continue
 		}
-		o.Delay = max(o.Delay, o.Decisions[i].Delay)
+		if allowed { // of a refused call nothing goes on
+			o.Delay = max(o.Delay, o.Decisions[i].Delay)
+		}
 		if o.Decisions[i].Allowed == allowed && (o.Binding < 0 || o.tighter(i, o.Binding)) {
 			o.Binding = i
 		}

@@ -3,6 +3,7 @@ package weir
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -37,4 +38,39 @@ func TestResetForgetsNoField(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	})
+}
+
+// Who cannot be kept waiting is refused for as long, by the limit that would have
+// kept him longest.
+func TestRefuseDelay(t *testing.T) {
+	queue, other := MustLimit("queue/1s", "5/s leaky-bucket queue 9"), MustLimit("other", "5/s")
+	longer := MustLimit("longer", "1/s leaky-bucket queue 9")
+	spent := Receipt{Cost: 1}
+	o := &Outcome{
+		Allowed: true, Binding: 1, Delay: 700, Rule: "other",
+		Takes: []Take{{Limit: queue}, {Limit: other}, {Limit: longer}, {Limit: longer, Join: Advise}},
+		Decisions: []Decision{
+			{Allowed: true, Granted: 1, Remaining: 3, Delay: 200, Receipt: spent},
+			{Allowed: true, Granted: 1, Remaining: 1, Receipt: spent},
+			{Allowed: true, Granted: 1, Remaining: 5, Delay: 700, Receipt: spent},
+			{Allowed: true, Granted: 1, Remaining: 2, Delay: 900, Receipt: spent},
+		},
+	}
+	o.RefuseDelay()
+	want := []Decision{
+		{RetryAfter: 200, Receipt: spent},
+		{Allowed: true, Remaining: 1, Receipt: spent},
+		{RetryAfter: 700, Receipt: spent},
+		{Allowed: true, Remaining: 2, Delay: 900, Receipt: spent},
+	}
+	if o.Allowed || o.Cause != ByLimits || o.Limit() != longer || o.Rule != "longer" || o.RetryAfter != 700 || o.Delay != 0 || o.Never {
+		t.Errorf("got %+v", o)
+	}
+	if !slices.Equal(o.Decisions, want) {
+		t.Errorf("got  %+v\nwant %+v", o.Decisions, want)
+	}
+	passes := &Outcome{Allowed: true, Binding: 0, Takes: []Take{{Limit: other}}, Decisions: []Decision{{Allowed: true, Granted: 1}}}
+	if passes.RefuseDelay(); !passes.Allowed || passes.Decisions[0].Granted != 1 {
+		t.Errorf("one that does not wait: %+v", passes)
+	}
 }

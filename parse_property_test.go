@@ -43,6 +43,9 @@ func drawSpec(t *rapid.T) weir.Spec {
 	if s.Algorithm != weir.Concurrency {
 		s.Period = drawSpan(t, "period")
 	}
+	if s.Algorithm == weir.SlidingWindow { // it lasts at most half as long as others
+		s.Period = max(time.Microsecond, (s.Period / 2).Truncate(time.Microsecond))
+	}
 	some := rapid.Bool()
 	switch s.Algorithm {
 	case weir.TokenBucket:
@@ -56,13 +59,18 @@ func drawSpec(t *rapid.T) weir.Spec {
 			s.Month = s.Period == 0
 		}
 	case weir.LeakyBucket:
-		s.Wait = oneOf(t, "wait", 0, drawSpan(t, "longest wait"))
-		s.Queue = oneOf(t, "queue", 0, drawCount(t, "places"))
+		s.Wait, s.Queue = drawSpan(t, "longest wait"), drawCount(t, "places")
+		switch oneOf(t, "bound", "both", "wait", "queue") {
+		case "wait":
+			s.Queue = 0
+		case "queue":
+			s.Wait = 0
+		}
 	case weir.Concurrency:
 		s.Lease = oneOf(t, "lease", 0, drawSpan(t, "longest lease"))
 	}
 	switch s.Algorithm {
-	case weir.TokenBucket, weir.FixedWindow:
+	case weir.TokenBucket, weir.LeakyBucket, weir.FixedWindow, weir.SlidingWindow:
 		s.Overdraft = oneOf(t, "overdraft", 0, drawCount(t, "debt"))
 	}
 	switch s.Algorithm {

@@ -177,7 +177,7 @@ func TestLooseRates(t *testing.T) {
 
 	bad("5/s fixed", "option", 4, "option fixed: unknown word; did you mean fixed-window?")
 	bad("5/s bucket", "option", 4, "did you mean token-bucket?")
-	bad("5/s slid", "option", 4, "the options are burst, overdraft, token-bucket, fixed-window, calendar, spread")
+	bad("5/s slid", "option", 4, "did you mean sliding-window?")
 	bad("5/s burst=10", "option", 4, `option burst=10: unknown word; write "burst 10"`)
 	bad("5/s burst=1", "option", 4, `write "burst 1"`)
 	bad("5/s burst:10", "option", 4, `write "burst 10"`)
@@ -293,8 +293,10 @@ func TestOptions(t *testing.T) {
 	f("5/s overdraft 9 fixed-window", "5/s overdraft 9 fixed-window")
 	f("5/s spread fixed-window", "5/s fixed-window spread")
 	f("5/s sliding-window", "5/s sliding-window")
+	f("5/s overdraft 9 spread sliding-window", "5/s overdraft 9 sliding-window spread")
 	f("5/s sliding-log spread", "5/s sliding-log spread")
-	f("5/s leaky-bucket", "5/s leaky-bucket")
+	f("5/s wait 90s leaky-bucket", "5/s leaky-bucket wait 1m30s")
+	f("5/s leaky-bucket overdraft 90 queue 3", "5/s overdraft 90 leaky-bucket queue 3")
 	f("5/s queue 10 wait 2s leaky-bucket", "5/s leaky-bucket wait 2s queue 10")
 	f("5/s block 5m", "5/s block 5m")
 	f("5/s block 5m x 2 max 60m", "5/s block 5m x 2 max 1h")
@@ -314,7 +316,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s fixed_window", "option", 4, "did you mean fixed-window?")
 	bad("5/s slidingwindow", "option", 4, "did you mean sliding-window?")
 	bad("5/s leaky-buckets", "option", 4, "did you mean leaky-bucket?")
-	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, fixed-window, calendar, spread")
+	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, calendar, spread")
 	bad("5/s concurrent", "option", 4, `unknown word; write "10 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
 	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
@@ -329,11 +331,12 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/day calendar UTC token-bucket", "option", 19, "a limit has one algorithm; keep this or calendar")
 
 	bad("5/s fixed-window burst 5", "burst", 23, "burst 5: a fixed-window limit has none; it goes with token-bucket")
-	bad("5/s sliding-log overdraft 9", "overdraft", 26, "a sliding-log limit has none; it goes with token-bucket, fixed-window")
+	bad("5/s sliding-log overdraft 9", "overdraft", 26, "a sliding-log limit has none; it goes with token-bucket, leaky-bucket, fixed-window, sliding-window")
 	bad("5/s spread", "spread", 4, "spread: a token-bucket limit has none; it goes with fixed-window, sliding-window, sliding-log")
 	bad("5/s wait 2m", "wait", 9, "wait 2m: a token-bucket limit has none; it goes with leaky-bucket")
 	bad("5/s fixed-window queue 3", "queue", 23, "it goes with leaky-bucket")
 	bad("5/s lease 90s", "lease", 10, "lease 90s: a token-bucket limit has none; it goes with concurrent")
+	bad("5/s leaky-bucket", "leaky-bucket", 4, `leaky-bucket: nothing bounds its queue; add "wait 2s", or "queue 20", or both`)
 	bad("5/s leaky-bucket wait", "wait", 21, "a duration is missing")
 	bad("5/s leaky-bucket wait 1500ns", "wait", 22, "time is whole microseconds")
 }
@@ -349,7 +352,7 @@ func TestOptionsOfHints(t *testing.T) {
 	for word, text := range map[string]string{
 		"burst": "5/s burst 6", "overdraft": "5/s overdraft 9", "spread": "5/s fixed-window spread", "calendar": "5/day calendar UTC",
 		"token-bucket": "5/s token-bucket", "fixed-window": "5/s fixed-window",
-		"sliding-window": "5/s sliding-window", "sliding-log": "5/s sliding-log", "leaky-bucket": "5/s leaky-bucket",
+		"sliding-window": "5/s sliding-window", "sliding-log": "5/s sliding-log", "leaky-bucket": "5/s leaky-bucket queue 2",
 		"wait": "5/s leaky-bucket wait 1s", "queue": "5/s leaky-bucket queue 2", "block": "5/s block 1m", "lease": "5 concurrent lease 1m",
 	} {
 		if _, err := weir.ParseLimit("x", text); (err == nil) != slices.Contains(named, word) {

@@ -17,9 +17,9 @@ type Algorithm uint8
 const (
 	TokenBucket   Algorithm = iota // a burst at once, refilled evenly
 	FixedWindow                    // a count per window of a grid
-	SlidingWindow                  // two counters, weighted; not in this version
+	SlidingWindow                  // two counters, the earlier of which weighs less and less
 	SlidingLog                     // every charge remembered; not in this version
-	LeakyBucket                    // a queue that drains evenly; not in this version
+	LeakyBucket                    // a queue that drains evenly
 	Concurrency                    // so many at once; not in this version
 	Unlimited                      // no limit at all, and no cost
 	Deny                           // nothing passes, and nothing is charged
@@ -47,7 +47,8 @@ type Spec struct {
 	Count int64
 
 	// Period is a whole number of microseconds, from 1 µs to less than 142
-	// years. It is 0 for a calendar month, and for limits that have none.
+	// years, or to 71 years of a sliding window. It is 0 for a calendar month, and
+	// for limits that have none.
 	Period time.Duration
 
 	// Burst is how many units a token bucket holds; 0 means Count.
@@ -55,7 +56,8 @@ type Spec struct {
 
 	// Overdraft is the most debt in units that a settlement above its estimate
 	// may reach, at least the capacity; 0 means twice the capacity, or what
-	// can be accepted where that is less. Token bucket and fixed window only.
+	// can be accepted where that is less. Buckets, fixed and sliding windows
+	// only.
 	Overdraft int64
 
 	// Zone makes the windows calendar days, weeks (from Monday) or months of
@@ -69,9 +71,11 @@ type Spec struct {
 	// all callers return at the same edge. Windows without a Zone only.
 	Spread bool
 
-	// Wait is the longest that a leaky bucket holds a request; Queue is how
-	// many it holds at once, 0 meaning as many as Wait allows. Not in this
-	// version.
+	// Wait is the longest that a leaky bucket holds a request, whole
+	// microseconds; Queue is how many units it holds at once. One of them may be
+	// 0, and then the other is the bound. A request of several units is held
+	// where the last of them, were they requests of their own, would wait no
+	// longer and stand behind no more.
 	Wait  time.Duration
 	Queue int64
 
@@ -170,6 +174,8 @@ func (s Spec) checkPeriod(add complain) {
 	case s.Algorithm == Concurrency || s.Month && s.Period == 0:
 	case s.Month:
 		add("period", s.Period, "a calendar month has no other period", "leave one of the two out")
+	case s.Algorithm == SlidingWindow && s.Period > longest/2 && s.Period < longest:
+		add("period", s.Period, "a sliding window lasts at most 71 years", "write a shorter one")
 	default:
 		checkSpan(add, "period", s.Period)
 	}
@@ -205,7 +211,7 @@ func (s Spec) checkOptions(add complain) {
 	if s.only(add, s.Burst != 0, "burst", s.Burst, TokenBucket) && s.Burst < 0 {
 		add("burst", s.Burst, "a bucket must hold at least 1 unit", burstRemedy)
 	}
-	if s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, FixedWindow) && s.Overdraft < 0 {
+	if s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, LeakyBucket, FixedWindow, SlidingWindow) && s.Overdraft < 0 {
 		add("overdraft", s.Overdraft, "a debt is not negative", "leave it out for twice the capacity")
 	}
 	if s.only(add, s.Queue != 0, "queue", s.Queue, LeakyBucket) && s.Queue < 0 {
@@ -213,6 +219,9 @@ func (s Spec) checkOptions(add complain) {
 	}
 	if s.only(add, s.Wait != 0, "wait", s.Wait, LeakyBucket) {
 		checkSpan(add, "wait", s.Wait)
+	}
+	if s.Algorithm == LeakyBucket && s.Wait == 0 && s.Queue == 0 {
+		add(s.Algorithm.String(), "", "nothing bounds its queue", `add "wait 2s", or "queue 20", or both`)
 	}
 	if s.only(add, s.Lease != 0, "lease", s.Lease, Concurrency) {
 		checkSpan(add, "lease", s.Lease)
@@ -226,7 +235,7 @@ func (s Spec) checkCalendar(add complain) {
 		add("period", "month", "months differ in length", `add "calendar ZONE", or write "per 30d"`)
 	case s.Zone == "":
 	case s.Algorithm != FixedWindow:
-		add("calendar", s.Zone, "only windows have a calendar", "make it a fixed-window limit")
+		add("calendar", s.Zone, "only fixed windows have a calendar", "make it a fixed-window limit")
 	case s.Spread:
 		add("spread", "", "a calendar's edges are the same for everybody", "leave spread or calendar out")
 	case !s.Month && s.Period != day && s.Period != week:

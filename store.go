@@ -69,7 +69,7 @@ type Decision struct {
 	Remaining  int64  // units left after this call, never negative
 	RetryAfter Micros // refused: exactly when this cost passes without other traffic; 0 otherwise. What the same call forces (Always, Force) is not yet in it
 	ResetAfter Micros // until nothing is charged any more, without other traffic
-	Delay      Micros // leaky bucket only: hold the request this long
+	Delay      Micros // leaky bucket only, allowed: hold the request this long, or give it back
 
 	Receipt Receipt // what was charged; Receipt.Cost is 0 when nothing was
 	Mode    Mode    // by which kind of decision

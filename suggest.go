@@ -19,7 +19,7 @@ var optionWords = [...]string{
 
 // heldOptions are those that this version keeps to. The others are read, and
 // refused when the limit is built: nobody is told to write them.
-var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "fixed-window", "calendar", "spread"}
+var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "calendar", "spread"}
 
 // shortestPart is how much of an option stands for it: fixed, but not on.
 const shortestPart = 4

@@ -45,9 +45,9 @@ type Family byte
 const (
 	TokenBucketFamily   Family = 'b' // TokenBucket
 	FixedWindowFamily   Family = 'w' // FixedWindow
-	SlidingWindowFamily Family = 's' // reserved: two counters
+	SlidingWindowFamily Family = 's' // SlidingWindow
 	SlidingLogFamily    Family = 'l' // reserved: weighted entries
-	LeakyBucketFamily   Family = 'q' // reserved: a queue
+	LeakyBucketFamily   Family = 'q' // LeakyBucket
 	ConcurrencyFamily   Family = 'c' // reserved: slots
 )
 
@@ -56,12 +56,14 @@ const (
 // every algorithm reads as a key that has never been charged.
 //
 //	token bucket   whole µs of the arrival time, rest in 1/N µs, N, P
+//	leaky bucket   the same, of the instant at which the queue is empty
 //	fixed window   start, end, count, 0
+//	sliding window start, end, count, count of the window before
 type State [4]int64
 
 // Moment is when a step happens: the instant and, for algorithms that count in
-// windows, the window that the limit's own grid has at that instant. A token
-// bucket reads Now alone.
+// windows, the window that the limit's own grid has at that instant. Buckets
+// read Now alone.
 type Moment struct {
 	Now        Micros // 1 ≤ Now < MaxMicros
 	Start, End Micros // Start ≤ Now < End; both 0 where the limit has no windows
@@ -73,15 +75,16 @@ type Verdict struct {
 	Allowed    bool   // the cost passes now
 	Never      bool   // the cost is above the capacity: waiting does not help
 	RetryAfter Micros // 0 when allowed or never
+	Delay      Micros // leaky bucket only: allowed, and the units go on after so long
 }
 
 // Receipt says what a charge took and under which numbers, so that it can be
 // given back. It is a plain value: a store keeps nothing about it, and whoever
 // holds it must hand it back once at most.
 type Receipt struct {
-	At      Micros   // the store's time of the charge; a window's start
+	At      Micros   // the store's time of the charge; a window's start; the whole µs of a place in a queue
 	Cost    int64    // the units charged, 0 when nothing was
-	Numbers [2]int64 // a bucket's N and P; a window's start and end
+	Numbers [2]int64 // a token bucket's N and P; a window's start and end; a queue's N and the rest of At in 1/N µs
 }
 
 // Algorithm is a limit's numbers, ready to judge states. Implementations are
@@ -139,6 +142,25 @@ type Algorithm interface {
 	// and at every later instant.
 	Dead(s State, now Micros) bool
 }
+
+// Packer is an Algorithm whose states mostly fit two words, beside the knowledge of
+// which limit's they are. A store that keeps many may hold them so.
+type Packer interface {
+	// Pack gives two words below 2^[PackedBits] of which Unpack makes the state
+	// again. ok is false for a state that does not fit, or that was written under
+	// other numbers. The words of a state that is not zero are not both 0.
+	Pack(s State) (a, b uint64, ok bool)
+
+	// Unpack makes the state again.
+	Unpack(a, b uint64) State
+}
+
+// PackedBits is how many bits of each word of a packed state are used: an instant of
+// an accepted limit is below 2^53.
+const PackedBits = 54
+
+// packable reports whether words may be those of a packed state.
+func packable(a, b int64) bool { return uint64(a|b)>>PackedBits == 0 && a|b != 0 }
 
 // Step is the whole take of one limit: touch, judge and, when allowed, charge.
 // The state returned is to be kept in either case.

@@ -82,6 +82,12 @@ func TestPins(t *testing.T) {
 			t.Errorf("%d per %d µs burst %d: a burst lives for %d µs, want %d", n, p, b, got, full)
 		}
 	})
+	smallQueues(func(n, p, wait, places int64, a *algorithm.LeakyBucket) {
+		one, full := a.Pins()
+		if alone, all := lives(a, at(100), 1, one), lives(a, at(100), micros(a.Capacity()), full); alone != one || all != full {
+			t.Errorf("%d per %d µs wait %d queue %d: one unit lives for %d µs and all for %d, want %d and %d", n, p, wait, places, alone, all, one, full)
+		}
+	})
 	for period := micros(1); period <= 6; period++ {
 		w, err := algorithm.NewFixedWindow(3, period, 0)
 		if err != nil {

@@ -76,10 +76,14 @@ func (w *FixedWindow) Moment(now, offset Micros) (m Moment, ok bool) {
 	if w.period == 0 {
 		return Moment{}, false
 	}
-	start := now - offset
-	start -= floorMod(start, w.period)
-	start += offset
-	return Moment{Now: now, Start: start, End: start + w.period}, true
+	return gridMoment(now, offset, w.period), true
+}
+
+// gridMoment places now in the windows of a period that follow each other from
+// the epoch, shifted by offset.
+func gridMoment(now, offset, period Micros) Moment {
+	start := now - floorMod(now-offset, period)
+	return Moment{Now: now, Start: start, End: start + period}
 }
 
 // floorMod is the rest of a division that rounds down, never negative.
@@ -209,4 +213,33 @@ func (w *FixedWindow) Level(s State, m Moment) (remaining int64, reset Micros) {
 // Dead reports that the window is over or nothing is counted in it.
 func (w *FixedWindow) Dead(s State, now Micros) bool {
 	return s[1] <= int64(now) || s[2] == 0
+}
+
+// The parts of a packed calendar window: its length, which is in whole seconds and
+// below 49 days, and its count.
+const (
+	lengthBits = 22
+	countBits  = PackedBits - lengthBits
+	second     = 1_000_000 // µs
+)
+
+// Pack keeps the end of the window and the count; of a calendar, whose windows have
+// different lengths, the length as well.
+func (w *FixedWindow) Pack(s State) (end, rest uint64, ok bool) {
+	v := s.window()
+	length := v.end - v.start
+	if w.period > 0 {
+		return uint64(v.end), uint64(v.count), s[3] == 0 && length == w.period && packable(int64(v.end), v.count)
+	}
+	ok = s[3] == 0 && length >= 0 && length%second == 0 && length/second < 1<<lengthBits && uint64(v.count)>>countBits == 0 && packable(int64(v.end), v.count)
+	return uint64(v.end), uint64(length/second)<<countBits | uint64(v.count), ok
+}
+
+// Unpack is Packer's.
+func (w *FixedWindow) Unpack(end, rest uint64) State {
+	length, count := w.period, int64(rest)
+	if w.period == 0 {
+		length, count = Micros(rest>>countBits)*second, int64(rest&(1<<countBits-1))
+	}
+	return window{Micros(end) - length, Micros(end), count}.state()
 }

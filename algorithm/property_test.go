@@ -74,6 +74,8 @@ func chargeAndReturn(d dice, a algorithm.Algorithm, pause int64) (charges []char
 func TestDeadStatesMayBeDropped(t *testing.T) {
 	d, dropped := roll(3), 0
 	limits := append(everyday(t), window(t, "3 per 7us fixed-window"), window(t, "4 per 5us fixed-window spread"), window(t, "5/s fixed-window"))
+	limits = append(limits, window(t, "3 per 7us sliding-window"), window(t, "4 per 5us sliding-window spread"), window(t, "5/s sliding-window"))
+	limits = append(limits, queues(t)...)
 	for range steps() / 200 {
 		one, two := limits[d.Int64N(int64(len(limits)))], limits[d.Int64N(int64(len(limits)))]
 		if one.ID() != two.ID() {
@@ -129,8 +131,12 @@ func dropDead(t *testing.T, d dice, limits ...*weir.Limit) (dropped int) {
 // leaves nothing to do for a second touch.
 func TestTouchIsDoneOnce(t *testing.T) {
 	d := roll(4)
-	limits := everyday(t)
+	buckets, lines := everyday(t), queues(t)
 	for range steps() / 10 {
+		limits := buckets
+		if d.Int64N(2) == 0 {
+			limits = lines
+		}
 		one, two := limits[d.Int64N(int64(len(limits)))].Algorithm(), limits[d.Int64N(int64(len(limits)))].Algorithm()
 		m := at(started + micros(d.Int64N(1_000_000)))
 		s, _ := one.Charge(state{}, m, 1+d.Int64N(one.Capacity()))
@@ -154,8 +160,12 @@ func TestTouchIsDoneOnce(t *testing.T) {
 // nothing: also where what is owed is more units than can be counted.
 func TestFarBackUnderOtherNumbers(t *testing.T) {
 	d := roll(7)
-	limits := append(everyday(t), atTheEdge(t)...)
+	buckets, lines := append(everyday(t), atTheEdge(t)...), append(queues(t), queuesAtTheEdge(t)...)
 	for range steps() / 20 {
+		limits := buckets
+		if d.Int64N(2) == 0 {
+			limits = lines
+		}
 		one, two := limits[d.Int64N(int64(len(limits)))].Algorithm(), limits[d.Int64N(int64(len(limits)))].Algorithm()
 		s, _ := one.Charge(state{}, at(started), one.Capacity())
 		back := started - micros(d.Int64N(int64(started)))
@@ -172,9 +182,9 @@ func TestFarBackUnderOtherNumbers(t *testing.T) {
 }
 
 func TestFamilies(t *testing.T) {
-	b, w := everyday(t)[0].Algorithm(), window(t, "3/s fixed-window").Algorithm()
-	if b.Family() != algorithm.TokenBucketFamily || w.Family() != algorithm.FixedWindowFamily {
-		t.Errorf("families %c and %c", b.Family(), w.Family())
+	b, w, s := everyday(t)[0].Algorithm(), window(t, "3/s fixed-window").Algorithm(), window(t, "3/s sliding-window").Algorithm()
+	if b.Family() != algorithm.TokenBucketFamily || w.Family() != algorithm.FixedWindowFamily || s.Family() != algorithm.SlidingWindowFamily {
+		t.Errorf("families %c, %c and %c", b.Family(), w.Family(), s.Family())
 	}
 	calendar, err := algorithm.NewCalendarWindow(3, 9, 10, 0)
 	if err != nil {
@@ -183,7 +193,11 @@ func TestFamilies(t *testing.T) {
 	if m, ok := calendar.Moment(started, 0); ok {
 		t.Errorf("a calendar has a grid of its own: %+v", m)
 	}
-	for _, a := range []algorithm.Algorithm{b, w} {
+	q := queues(t)[0].Algorithm()
+	if q.Family() != algorithm.LeakyBucketFamily {
+		t.Errorf("family %c", q.Family())
+	}
+	for _, a := range []algorithm.Algorithm{b, w, s, q} {
 		s, _ := a.Charge(state{}, algorithm.Moment{Now: 5, Start: 0, End: 10}, 1)
 		if same, r := a.Charge(s, algorithm.Moment{Now: 5, Start: 0, End: 10}, 0); same != s || r != (receipt{}) {
 			t.Errorf("%T: a charge of nothing makes %v of %v", a, same, s)
@@ -220,7 +234,7 @@ func TestWindowStates(t *testing.T) {
 // A dearer cost never passes where a cheaper one does not, nor earlier.
 func TestCostIsMonotone(t *testing.T) {
 	d := roll(5)
-	for _, l := range append(everyday(t), window(t, "9/s fixed-window")) {
+	for _, l := range append(append(everyday(t), queues(t)...), window(t, "9/s fixed-window"), window(t, "9/s sliding-window")) {
 		a := l.Algorithm()
 		w := newWalk(t, d, l)
 		for range steps() / 200 {
@@ -236,7 +250,7 @@ func TestCostIsMonotone(t *testing.T) {
 }
 
 func TestStepAllocatesNothing(t *testing.T) {
-	for _, l := range append(everyday(t), window(t, "9/s fixed-window")) {
+	for _, l := range append(append(everyday(t), queues(t)...), window(t, "9/s fixed-window"), window(t, "9/s sliding-window")) {
 		a, m := l.Algorithm(), algorithm.Moment{Now: started, Start: started - 5, End: started + 5}
 		var s state
 		if n := testing.AllocsPerRun(100, func() {
@@ -250,7 +264,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkStep(b *testing.B) {
-	for _, text := range []string{"5/s burst 5", "999983/h burst 50", "1000/min fixed-window"} {
+	for _, text := range []string{"5/s burst 5", "999983/h burst 50", "1000/min fixed-window", "1000/min sliding-window", "10/s leaky-bucket wait 1s"} {
 		b.Run(text, func(b *testing.B) {
 			a := window(b, text).Algorithm()
 			m := algorithm.Moment{Now: started, Start: started - started%60_000_000}

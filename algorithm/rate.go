@@ -112,8 +112,14 @@ func saturated(k, a, b, c int64) int64 {
 
 // wide is scale for a k that belongs to another limit's numbers, by 128-bit
 // arithmetic.
-func (r rate) wide(k int64) span {
-	hi, lo := bits.Mul64(uint64(k), uint64(r.p))
+func (r rate) wide(k int64) span { return r.weigh(k, 0) }
+
+// weigh is the time of u units and extra/n µs, by 128-bit arithmetic; what is too
+// long for any accepted limit is given as beyond.
+func (r rate) weigh(u, extra int64) span {
+	hi, lo := bits.Mul64(uint64(u), uint64(r.p))
+	lo, carry := bits.Add64(lo, uint64(extra), 0)
+	hi += carry
 	if hi >= uint64(r.n) {
 		return span{beyond, 0}
 	}
@@ -131,24 +137,21 @@ func (r rate) atLeast(o rate) bool {
 	return ah > bh || ah == bh && al >= bl
 }
 
+// part is f/o.p of a unit, counted under rate o, as a time under r in 1/n µs:
+// f·P/p, rounded up or down. f is less than o.p, so that it is no more than r.p.
+func (r rate) part(o rate, f int64, up bool) int64 {
+	hi, lo := bits.Mul64(uint64(f), uint64(r.p))
+	q, rem := bits.Div64(hi, lo, uint64(o.p))
+	if up && rem > 0 {
+		q++
+	}
+	return int64(q)
+}
+
 // from turns u + f/p units, counted under rate o, into the time they need
 // under r, rounded up to the next 1/n µs: (u·P + ceil(f·P/p)) / N. It reports
 // false where the result is out of range.
 func (r rate) from(o rate, u, f int64) (span, bool) {
-	fh, fl := bits.Mul64(uint64(f), uint64(r.p)) // f < o.p, so the quotient is ≤ r.p
-	fq, frem := bits.Div64(fh, fl, uint64(o.p))
-	if frem > 0 {
-		fq++
-	}
-	hi, lo := bits.Mul64(uint64(u), uint64(r.p))
-	lo, carry := bits.Add64(lo, fq, 0)
-	hi += carry
-	if hi >= uint64(r.n) {
-		return span{}, false
-	}
-	q, rem := bits.Div64(hi, lo, uint64(r.n))
-	if q >= uint64(MaxMicros)*2 {
-		return span{}, false
-	}
-	return span{int64(q), int64(rem)}, true
+	t := r.weigh(u, r.part(o, f, true))
+	return t, t.whole < int64(MaxMicros)*2
 }

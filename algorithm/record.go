@@ -68,7 +68,7 @@ func (e Entry) appendWords(dst []byte) []byte {
 // words is how many words of a State the family uses; 0 when it is not known.
 func (f Family) words() int {
 	switch f {
-	case TokenBucketFamily:
+	case TokenBucketFamily, LeakyBucketFamily, SlidingWindowFamily:
 		return 4
 	case FixedWindowFamily:
 		return 3
@@ -187,10 +187,12 @@ func parseWord(s string) (int64, error) {
 func (e Entry) check() error {
 	s, ok := e.State, false
 	switch e.Family {
-	case TokenBucketFamily:
+	case TokenBucketFamily, LeakyBucketFamily:
 		ok = s[0] > 0 && s[1] >= 0 && s[1] < s[2] && gcd(s[2], s[3]) == 1 && s[2] >= 1 && s[3] >= 1 && s[2] < int64(MaxMicros) && s[3] < int64(MaxMicros)
 	case FixedWindowFamily:
 		ok = s[0] < s[1] && s[2] >= 1
+	case SlidingWindowFamily:
+		ok = s[0] < s[1] && s[2] >= 0 && s[3] >= 0 && s[2]+s[3] >= 1
 	default: // its words are not known here
 	}
 	if !ok {

@@ -35,10 +35,12 @@ func TestRecord(t *testing.T) {
 	f("1;1m=b1796022366200000,0,1,200000;1d=w1795996800000000,1796083200000000,17",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}},
 		entry{Slot: "1d", Family: windowFamily, State: state{1_795_996_800_000_000, 1_796_083_200_000_000, 17}})
+	f("1;1m=s1796022360000000,1796022420000000,0,30", entry{Slot: "1m", Family: algorithm.SlidingWindowFamily, State: state{1_796_022_360_000_000, 1_796_022_420_000_000, 0, 30}})
+	f("1;=q1796022366200000,0,1,200000", entry{Family: algorithm.LeakyBucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}})
 	f("1;a.b_c-9=w-5,3,1", entry{Slot: "a.b_c-9", Family: windowFamily, State: state{-5, 3, 1}})
 	f("1;1m=b9007199254740991,4503599627370494,4503599627370495,4503599627370494",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1<<53 - 1, 1<<52 - 2, 1<<52 - 1, 1<<52 - 2}})
-	f("1;1m=s1,2,3;slots=c-7", entry{Slot: "1m", Family: algorithm.SlidingWindowFamily, Raw: "1,2,3"}, entry{Slot: "slots", Family: algorithm.ConcurrencyFamily, Raw: "-7"})
+	f("1;1m=l1,2,3;slots=c-7", entry{Slot: "1m", Family: algorithm.SlidingLogFamily, Raw: "1,2,3"}, entry{Slot: "slots", Family: algorithm.ConcurrencyFamily, Raw: "-7"})
 }
 
 // Nothing that is charged leaves nothing behind.
@@ -101,6 +103,11 @@ func TestParseRecordRefuses(t *testing.T) {
 	f("1;=w3,2,1")
 	f("1;=w1,2,0")
 	f("1;=w1,2,-1")
+	f("1;=s1,2,3")
+	f("1;=s2,2,1,1")
+	f("1;=s1,2,0,0")
+	f("1;=s1,2,-1,2")
+	f("1;=s1,2,2,-1")
 	f("1;=b0,0,1,1")
 	f("1;=b-5,0,1,1")
 	f("1;=b5,0,2,4") // not in lowest terms
@@ -110,11 +117,13 @@ func TestParseRecordRefuses(t *testing.T) {
 	f("1;=b5,0,1,0")
 	f("1;=b5,0,4503599627370496,1")
 	f("1;=b5,0,1,4503599627370496")
+	f("1;=q5,1,1,1")
+	f("1;=q5,0,1")
 	// families of a later version
-	f("1;=s")
-	f("1;=s1.5")
-	f("1;=sabc")
-	f("1;=s1 2")
+	f("1;=l")
+	f("1;=l1.5")
+	f("1;=labc")
+	f("1;=l1 2")
 }
 
 // Whatever is walked to is written and read back, bit for bit.
@@ -122,6 +131,8 @@ func TestRecordOfEveryState(t *testing.T) {
 	d := roll(6)
 	limits := append(everyday(t), atTheEdge(t)...)
 	limits = append(limits, window(t, "3 per 7us fixed-window"), window(t, "9 per 4503599627370495us fixed-window spread"))
+	limits = append(limits, window(t, "3 per 7us sliding-window"), window(t, "3 per 2251799813685248us sliding-window spread"))
+	limits = append(append(limits, queues(t)...), queuesAtTheEdge(t)...)
 	for _, l := range limits {
 		w := newWalk(t, d, l)
 		for range steps() / 100 / len(limits) {
@@ -143,7 +154,8 @@ func TestRecordOfEveryState(t *testing.T) {
 func FuzzParseRecord(f *testing.F) {
 	f.Add("1")
 	f.Add("1;=b1796022366200000,0,1,200000")
-	f.Add("1;1m=b1796022366200000,3,7,9;1d=w1795996800000000,1796083200000000,17;x=s1,-2")
+	f.Add("1;1m=b1796022366200000,3,7,9;1d=w1795996800000000,1796083200000000,17;x=l1,-2;y=s1795996800000000,1796083200000000,17,0")
+	f.Add("1;=q1796022366200000,3,7,9")
 	f.Add("1;a=b9007199254740991,4503599627370494,4503599627370495,1;b=w-9007199254740991,9007199254740991,9007199254740991")
 	f.Fuzz(func(t *testing.T, record string) {
 		entries, err := algorithm.ParseRecord(nil, record)
@@ -166,7 +178,10 @@ func FuzzParseRecord(f *testing.F) {
 func survives(t *testing.T, e entry) {
 	t.Helper()
 	var all []algorithm.Algorithm
-	for _, l := range append(everyday(t), window(t, "3 per 7us fixed-window"), window(t, "9 per 4503599627370495us fixed-window")) {
+	limits := append(everyday(t), window(t, "3 per 7us fixed-window"), window(t, "9 per 4503599627370495us fixed-window"))
+	limits = append(limits, window(t, "3 per 7us sliding-window"), window(t, "1000000/day sliding-window"), window(t, "3 per 2251799813685248us sliding-window"))
+	limits = append(append(limits, queues(t)...), queuesAtTheEdge(t)...)
+	for _, l := range limits {
 		if l.Algorithm().Family() == e.Family {
 			all = append(all, l.Algorithm())
 		}

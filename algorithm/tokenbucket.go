@@ -26,8 +26,9 @@ import (
 type TokenBucket struct {
 	rate      rate
 	burst     int64
+	rest      int64 // a part of a unit that fits beside the burst, in 1/P: of a LeakyBucket alone
 	overdraft int64
-	full      span // scale(burst)
+	full      span // the time of burst + rest/P units
 }
 
 // NewTokenBucket compiles count units per period with the given burst.
@@ -47,7 +48,7 @@ func NewTokenBucket(count int64, period Micros, burst, overdraft int64) (*TokenB
 	r := newRate(count, int64(period))
 	most := r.mostUnits()
 	if burst > most {
-		return nil, tooLarge("burst", burst, r, most)
+		return nil, tooLarge("burst", burst, r, "refill", most)
 	}
 	if overdraft == 0 {
 		overdraft = min(2*burst, most)
@@ -56,7 +57,7 @@ func NewTokenBucket(count int64, period Micros, burst, overdraft int64) (*TokenB
 		return nil, refuse("overdraft", overdraft, fmt.Sprintf("the debt may be no smaller than the burst of %d", burst), "leave it out, or raise it")
 	}
 	if overdraft > most {
-		return nil, tooLarge("overdraft", overdraft, r, most)
+		return nil, tooLarge("overdraft", overdraft, r, "refill", most)
 	}
 	return &TokenBucket{rate: r, burst: burst, overdraft: overdraft, full: r.scale(burst)}, nil
 }
@@ -93,12 +94,12 @@ func (r rate) mostUnits() int64 {
 }
 
 // tooLarge says why so many units are refused: they would take more than a
-// lifetime to refill, or could not be counted exactly.
-func tooLarge(field string, value int64, r rate, most int64) error {
+// lifetime to flow away, or could not be counted exactly. Flow is the word for it.
+func tooLarge(field string, value int64, r rate, flow string, most int64) error {
 	remedy := fmt.Sprintf("write at most %d", most)
 	const year = 31_557_600_000_000 // µs of a Julian year
 	if t := r.wide(value).whole; t >= int64(MaxMicros) {
-		return refuse(field, value, fmt.Sprintf("it needs %d years to refill", t/year), remedy)
+		return refuse(field, value, fmt.Sprintf("it needs %d years to %s", t/year, flow), remedy)
 	}
 	return refuse(field, value, "too large to count exactly at this rate", remedy)
 }
@@ -123,7 +124,7 @@ func (b *TokenBucket) Most(t Micros) int64 {
 // Pins are the times of one unit and of the burst, rounded up to whole
 // microseconds.
 func (b *TokenBucket) Pins() (one, full Micros) {
-	return b.rate.scale(1).ceil(), b.full.ceil()
+	return b.rate.scale(1).ceil(), b.rate.scale(b.burst).ceil()
 }
 
 // debt reads what a state owes at now, and under which rate it is written.
@@ -181,7 +182,7 @@ func (b *TokenBucket) Judge(s State, m Moment, cost int64) Verdict {
 	if r == b.rate {
 		room = r.sub(b.full, r.scale(cost))
 	} else {
-		room = r.wide(b.burst - cost)
+		room = r.weigh(b.burst-cost, r.part(b.rate, b.rest, false))
 	}
 	if !room.less(d) {
 		return Verdict{Allowed: true}
@@ -194,27 +195,44 @@ func (b *TokenBucket) Charge(s State, m Moment, cost int64) (State, Receipt) {
 	if cost == 0 {
 		return s, Receipt{}
 	}
-	d, r := b.debt(s, m.Now)
+	after := b.rate.add(b.owed(s, m.Now), b.rate.scale(cost))
+	return write(m.Now, after, b.rate), spent(m.Now, cost, b.rate)
+}
+
+// owed is the debt at now under the bucket's own rate, whatever the state was
+// written under, for a take that fits.
+func (b *TokenBucket) owed(s State, now Micros) span {
+	d, r := b.debt(s, now)
 	if r != b.rate {
-		d, _ = b.convert(d, r) // in range: Judge has found that the units fit the burst
+		d, _ = b.convert(d, r) // in range: Judge has found that the units fit
 	}
-	return write(m.Now, b.rate.add(d, b.rate.scale(cost)), b.rate), b.receipt(m.Now, cost, b.rate)
+	return d
 }
 
 // Force adds up to cost units to the debt, in the state's own numbers, as far
 // as the overdraft reaches.
 func (b *TokenBucket) Force(s State, m Moment, cost int64) (State, Receipt) {
-	d, r := b.debt(s, m.Now)
-	charged := min(cost, b.overdraft-ceilUnits(r, d))
-	if charged <= 0 {
+	after, charged, _, r := b.force(s, m.Now, cost)
+	if charged == 0 {
 		return s, Receipt{}
 	}
-	t := r.wide(charged)
-	return write(m.Now, r.add(d, t), r), b.receipt(m.Now, charged, r)
+	return after, spent(m.Now, charged, r)
 }
 
-func (b *TokenBucket) receipt(now Micros, cost int64, r rate) Receipt {
+// spent is the receipt of a charge under rate r.
+func spent(now Micros, cost int64, r rate) Receipt {
 	return Receipt{At: now, Cost: cost, Numbers: [2]int64{r.n, r.p}}
+}
+
+// force adds up to cost units to the debt, in the state's own numbers, as far
+// as the overdraft reaches, and gives what was owed before.
+func (b *TokenBucket) force(s State, now Micros, cost int64) (after State, charged int64, d span, r rate) {
+	d, r = b.debt(s, now)
+	charged = min(cost, b.overdraft-ceilUnits(r, d))
+	if charged <= 0 {
+		return s, 0, d, r
+	}
+	return write(now, r.add(d, r.wide(charged)), r), charged, d, r
 }
 
 // ceilUnits is a debt in units, rounded up.
@@ -231,42 +249,69 @@ func ceilUnits(r rate, d span) int64 {
 // that what was used and not given back keeps the bucket's bound. A refund at
 // once loses nothing.
 func (b *TokenBucket) Refund(s State, m Moment, r Receipt, units int64) State {
-	own, ok := receiptRate(s, r)
-	d, _ := b.debt(s, m.Now)
+	own, ok := receiptRate(s, r.Numbers)
 	units = min(units, r.Cost)
-	if !ok || units < 1 || !d.positive() {
+	if !ok || units < 1 {
 		return s
 	}
 	left := own.sub(own.wide(r.Cost), span{whole: int64(m.Now - r.At)})
-	back := shorter(d, shorter(own.wide(units), left))
-	if !back.positive() {
-		return s
-	}
-	rest := own.sub(d, back)
-	if rest == (span{}) {
-		return State{}
-	}
-	return write(m.Now, rest, own)
+	return b.lower(s, m.Now, own, shorter(own.wide(units), left))
 }
 
-// receiptRate is the rate that both the state and the receipt were written
-// under.
-func receiptRate(s State, r Receipt) (rate, bool) {
-	n, p := r.Numbers[0], r.Numbers[1]
+// receiptRate is the rate that a state was written under, where its numbers are
+// those of a receipt.
+func receiptRate(s State, numbers [2]int64) (rate, bool) {
+	n, p := numbers[0], numbers[1]
 	if n < 1 || p < 1 || s[2] != n || s[3] != p {
 		return rate{}, false
 	}
 	return rate{n: n, p: p, q: p / n, s: p % n}, true
 }
 
+// lower takes back from what a state owes, written under rate r: all of it leaves
+// nothing.
+func (b *TokenBucket) lower(s State, now Micros, r rate, back span) State {
+	d, _ := b.debt(s, now)
+	back = shorter(d, back)
+	if !back.positive() {
+		return s
+	}
+	rest := r.sub(d, back)
+	if rest == (span{}) {
+		return State{}
+	}
+	return write(now, rest, r)
+}
+
 // Level is floor((Burst·T - debt)/T), and the debt itself rounded up to whole
 // microseconds.
 func (b *TokenBucket) Level(s State, m Moment) (remaining int64, reset Micros) {
 	d, r := b.debt(s, m.Now)
-	return max(0, b.burst-ceilUnits(r, d)), d.ceil()
+	u, f := r.units(d)
+	if f > 0 && (b.rest == 0 || !b.restHolds(f, r.p)) {
+		u++ // for a part of a unit a whole one is missing
+	}
+	return max(0, b.burst-u), d.ceil()
+}
+
+// restHolds reports f/p ≤ rest/P.
+func (b *TokenBucket) restHolds(f, p int64) bool {
+	ah, al := bits.Mul64(uint64(f), uint64(b.rate.p))
+	bh, bl := bits.Mul64(uint64(b.rest), uint64(p))
+	return ah < bh || ah == bh && al <= bl
 }
 
 // Dead reports TAT ≤ now.
 func (b *TokenBucket) Dead(s State, now Micros) bool {
 	return s[0] < int64(now) || s[0] == int64(now) && s[1] == 0
+}
+
+// Pack keeps the arrival time, of a state that was written under this bucket's rate.
+func (b *TokenBucket) Pack(s State) (whole, rest uint64, ok bool) {
+	return uint64(s[0]), uint64(s[1]), s[2] == b.rate.n && s[3] == b.rate.p && packable(s[0], s[1])
+}
+
+// Unpack is Packer's.
+func (b *TokenBucket) Unpack(whole, rest uint64) State {
+	return State{int64(whole), int64(rest), b.rate.n, b.rate.p}
 }

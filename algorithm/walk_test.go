@@ -209,7 +209,7 @@ func (w *walk) take(l *weir.Limit) {
 	before := w.states[l.ID()]
 	s, v, r := algorithm.Step(l.Algorithm(), w.states[l.ID()], m, cost)
 	w.states[l.ID()] = s
-	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Granted: r.Cost, Receipt: r}
+	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay, Granted: r.Cost, Receipt: r}
 	want := w.ask(l, cost, 0)
 	w.compare("take", l, m, before, cost, got, want)
 	if r.Cost > 0 {
@@ -217,6 +217,7 @@ func (w *walk) take(l *weir.Limit) {
 		w.receipts = w.receipts[max(0, len(w.receipts)-20):]
 	}
 	w.visit(v.RetryAfter)
+	w.visit(v.Delay)
 	w.visit(want.ResetAfter)
 }
 
@@ -225,7 +226,7 @@ func (w *walk) peek(l *weir.Limit) {
 	left, _ := l.Algorithm().Level(w.states[l.ID()], m)
 	cost := w.cost(l, left) * w.Int64N(2)
 	v := l.Algorithm().Judge(w.states[l.ID()], m, cost)
-	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter}
+	got := weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay}
 	want := w.ask(l, cost, weir.Peek)
 	want.Granted = 0
 	w.compare("peek", l, m, w.states[l.ID()], cost, got, want)

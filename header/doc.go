@@ -42,8 +42,8 @@
 //	r            what is left
 //	t            seconds, at least 1, rounded up. Of a limit that refuses, or
 //	             where r is 0, the wait for the cost of this call. Otherwise
-//	             the time within which no more than r can be used: of a token
-//	             bucket, that in which it refills r, so that r/t never exceeds
+//	             the time within which no more than r can be used: of a
+//	             bucket, that in which r flow back, so that r/t never exceeds
 //	             the limit's rate; of windows, the time to the end, or a whole
 //	             window where nothing is counted yet.
 //	weir-mode    how it was decided, unless exactly: cached, local, overflow, …

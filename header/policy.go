@@ -18,6 +18,7 @@ type policy struct {
 	algorithm weir.Algorithm
 	count     int64
 	period    weir.Micros // 0 for a calendar month, and for slots
+	longest   weir.Micros // that a queue may be waited in, where that is what bounds it; else 0
 }
 
 // newPolicy makes the policy of a limit, nil for one that no field can tell of:
@@ -34,6 +35,9 @@ func newPolicy(name string, s weir.Spec, capacity int64) *policy {
 		algorithm: s.Algorithm,
 		count:     s.Count,
 		period:    weir.Micros(s.Period.Microseconds()),
+	}
+	if s.Queue == 0 || capacity <= s.Queue { // its places are not what bounds it
+		p.longest = weir.Micros(s.Wait.Microseconds())
 	}
 	p.item = string(p.describe(quoted))
 	return p

@@ -94,6 +94,26 @@ func TestState(t *testing.T) {
 	f("1000/h fixed-window", 1, weir.Decision{Allowed: true, Remaining: 731, ResetAfter: 2_631_000_001}, ";r=731;t=2632")
 	f("1000/h fixed-window", 1, weir.Decision{RetryAfter: 11_200_000, ResetAfter: 11_200_000}, ";r=0;t=12")
 	f("1000/h fixed-window", 0, weir.Decision{Allowed: true, Remaining: 1000}, ";r=1000;t=3600")
+	// Leaky buckets: as buckets; what bounds a queue by its wait leaves a part of a unit.
+	f("10/s leaky-bucket queue 9", 1, weir.Decision{Allowed: true, Remaining: 9, ResetAfter: 100_000}, ";r=9;t=1")
+	f("10/min leaky-bucket wait 45s", 1, weir.Decision{Allowed: true, Remaining: 7, ResetAfter: 6 * second, Delay: 0}, ";r=7;t=42")
+	f("10/min leaky-bucket wait 45s", 1, weir.Decision{Allowed: true, ResetAfter: 48 * second, Delay: 42 * second}, ";r=0;t=3")
+	f("10/min leaky-bucket wait 45s", 2, weir.Decision{Allowed: true, ResetAfter: 48 * second, Delay: 36 * second}, ";r=0;t=9")
+	f("10/min leaky-bucket wait 45s queue 7", 1, weir.Decision{Allowed: true, ResetAfter: 48 * second, Delay: 42 * second}, ";r=0;t=6")
+	f("10/min leaky-bucket queue 7", 1, weir.Decision{RetryAfter: 2_000_001, ResetAfter: 48 * second}, ";r=0;t=3")
+	f("10/min leaky-bucket wait 2s", 1, weir.Decision{Allowed: true, ResetAfter: 6 * second}, ";r=0;t=4")
+	f("10/min leaky-bucket wait 45s", 9, weir.Decision{Never: true, ResetAfter: 48 * second}, ";r=0;t=3")
+	// Sliding windows: the end of the present one, or with nothing left the longest
+	// wait for as much again.
+	f("60/h sliding-window", 1, weir.Decision{Allowed: true, Remaining: 31, ResetAfter: 3601 * second}, ";r=31;t=1")
+	f("60/h sliding-window", 1, weir.Decision{Allowed: true, Remaining: 31, ResetAfter: 7199_000_001}, ";r=31;t=3600")
+	f("60/h sliding-window", 0, weir.Decision{Allowed: true, Remaining: 31, ResetAfter: 3600 * second}, ";r=31;t=3600") // all is of the window before
+	f("60/h sliding-window", 0, weir.Decision{Allowed: true, Remaining: 60}, ";r=60;t=3600")
+	f("60/h sliding-window", 1, weir.Decision{Allowed: true, ResetAfter: 3610 * second}, ";r=0;t=70")
+	f("60/h sliding-window", 5, weir.Decision{Allowed: true, ResetAfter: 3610 * second}, ";r=0;t=310")
+	f("60/h sliding-window", 1, weir.Decision{RetryAfter: 11_200_000, ResetAfter: 3610 * second}, ";r=0;t=12")
+	f("60/h sliding-window", 61, weir.Decision{Never: true, ResetAfter: 3610 * second}, ";r=0;t=70")
+	f("60/h sliding-window", 1, weir.Decision{Never: true, ResetAfter: -1}, ";r=0;t=3600")
 	f("9/month calendar UTC", 1, weir.Decision{Allowed: true, Remaining: 8, ResetAfter: 86_400 * second}, ";r=8;t=86400")
 	f("9/month calendar UTC", 0, weir.Decision{Allowed: true, Remaining: 9}, ";r=9")
 	// Another mode than exact is named; leased is as exact.

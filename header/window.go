@@ -62,25 +62,56 @@ func (p *policy) window(t *weir.Take, d *weir.Decision, r int64) int64 {
 		return 0
 	case !d.Allowed && !d.Never:
 		return max(1, d.RetryAfter.Ceil(time.Second))
-	case p.algorithm == weir.TokenBucket && r > 0:
+	case p.bucket() && r > 0:
 		return max(1, weir.Micros(muldiv(r, int64(p.period), p.count, true)).Ceil(time.Second))
-	case p.algorithm == weir.TokenBucket:
+	case p.bucket():
 		return max(1, p.wait(t, d).Ceil(time.Second))
+	case p.algorithm == weir.SlidingWindow && d.ResetAfter > 0:
+		return p.slide(t, d, r).Ceil(time.Second)
 	case d.ResetAfter > 0:
 		return d.ResetAfter.Ceil(time.Second)
 	}
 	return p.period.Ceil(time.Second)
 }
 
-// wait is how long an empty bucket needs for the cost of t, or for one unit
-// where there is no cost that it could wait for. ResetAfter is the debt; the
-// cost passes once the debt is down to what capacity - cost units weigh. That
+// bucket reports that units flow back evenly.
+func (p *policy) bucket() bool {
+	return p.algorithm == weir.TokenBucket || p.algorithm == weir.LeakyBucket
+}
+
+// wait is how long an empty bucket needs for the cost of t. ResetAfter is the
+// debt; the cost passes once the debt is down to what capacity - cost units weigh,
+// or to what leaves the last of them no more than the longest wait of a queue. That
 // is rounded down, so that the wait is never short.
 func (p *policy) wait(t *weir.Take, d *weir.Decision) weir.Micros {
-	cost := max(1, t.Cost)
-	if cost > p.capacity {
-		cost = 1
-	}
+	cost := p.cost(t)
 	room := muldiv(p.capacity-cost, int64(p.period), p.count, false)
+	if p.longest > 0 {
+		room = int64(p.longest) - muldiv(cost-1, int64(p.period), p.count, true)
+	}
 	return max(0, d.ResetAfter) - weir.Micros(room)
+}
+
+// slide is how long the present window of a sliding one lasts: what it holds weighs
+// for a period more. With nothing left it is how long a cost of t waits at most,
+// which is when all units are of the present window: until they have begun to weigh
+// less by that cost in the next one.
+func (p *policy) slide(t *weir.Take, d *weir.Decision, r int64) weir.Micros {
+	if d.ResetAfter <= p.period { // only the window before holds something
+		return d.ResetAfter
+	}
+	end := d.ResetAfter - p.period
+	if r > 0 {
+		return end
+	}
+	return sum(end, weir.Micros(muldiv(p.cost(t), int64(p.period), p.count, true)))
+}
+
+// cost is what a caller with nothing left waits for: as much again, or one unit
+// where there is no cost that it could wait for.
+func (p *policy) cost(t *weir.Take) int64 {
+	if t.Cost > p.capacity {
+		return 1
+	}
+	return max(1, t.Cost)
 }

@@ -95,10 +95,16 @@ func TestSum(t *testing.T) {
 // same cost passes after t seconds, and not a second and a microsecond earlier.
 func TestWindowOfBucketIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := weir.Spec{
-			Count:  rapid.Int64Range(1, 100).Draw(t, "count"),
-			Period: drawSpan(t, "period"),
-			Burst:  rapid.Int64Range(1, 50).Draw(t, "burst"),
+		s := weir.Spec{Count: rapid.Int64Range(1, 100).Draw(t, "count"), Period: drawSpan(t, "period")}
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			s.Burst = rapid.Int64Range(1, 50).Draw(t, "burst")
+		case 1:
+			s.Algorithm, s.Queue = weir.LeakyBucket, rapid.Int64Range(1, 50).Draw(t, "queue")
+		case 2:
+			s.Algorithm, s.Wait = weir.LeakyBucket, drawSpan(t, "wait")
+		default:
+			s.Algorithm, s.Wait, s.Queue = weir.LeakyBucket, drawSpan(t, "wait"), rapid.Int64Range(1, 50).Draw(t, "queue")
 		}
 		l, err := weir.NewLimit("api", s)
 		if err != nil {
@@ -108,7 +114,7 @@ func TestWindowOfBucketIsTrue(t *testing.T) {
 		var state algorithm.State
 		at := algorithm.Moment{Now: now}
 		for range rapid.IntRange(1, 60).Draw(t, "takes") {
-			cost := rapid.Int64Range(1, s.Burst).Draw(t, "cost")
+			cost := rapid.Int64Range(1, min(50, l.Capacity())).Draw(t, "cost")
 			var v algorithm.Verdict
 			state, v, _ = algorithm.Step(l.Algorithm(), state, at, cost)
 			d := weir.Decision{Allowed: v.Allowed, RetryAfter: v.RetryAfter}
@@ -123,6 +129,42 @@ func TestWindowOfBucketIsTrue(t *testing.T) {
 				checkWait(t, l.Algorithm(), state, at, cost, got)
 			}
 			at.Now += weir.Micros(drawSpan(t, "pause").Microseconds())
+		}
+	})
+}
+
+// A sliding window's t, checked against the window itself: where some units are
+// left, the present window ends; where none is left, the same cost passes after t
+// seconds, and where all were charged in it, not a second and a microsecond earlier.
+func TestWindowOfSlidingWindowIsTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := weir.Spec{Algorithm: weir.SlidingWindow, Count: rapid.Int64Range(1, 100).Draw(t, "count"), Period: drawSpan(t, "period")}
+		l, err := weir.NewLimit("api", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPolicy(l.Name(), l.Spec(), l.Capacity())
+		var state algorithm.State
+		now := now
+		for range rapid.IntRange(1, 60).Draw(t, "takes") {
+			at, _ := l.Moment(now, &weir.Take{})
+			cost := rapid.Int64Range(1, s.Count).Draw(t, "cost")
+			var v algorithm.Verdict
+			state, v, _ = algorithm.Step(l.Algorithm(), state, at, cost)
+			d := weir.Decision{Allowed: v.Allowed, RetryAfter: v.RetryAfter}
+			d.Remaining, d.ResetAfter = l.Algorithm().Level(state, at)
+			got := p.window(&weir.Take{Limit: l, Cost: cost}, &d, d.Remaining)
+			switch {
+			case v.Allowed && d.Remaining > 0:
+				if want := (at.End - now).Ceil(time.Second); got != want {
+					t.Fatalf("r=%d;t=%d under %s at %+v, want t=%d", d.Remaining, got, s, at, want)
+				}
+			case !v.Allowed || state[3] == 0 && state[2] == s.Count:
+				checkWait(t, l.Algorithm(), state, at, cost, got)
+			case !l.Algorithm().Judge(state, algorithm.Moment{Now: now + weir.Micros(got)*second}, cost).Allowed:
+				t.Fatalf("cost %d does not pass after t=%d", cost, got)
+			}
+			now += weir.Micros(drawSpan(t, "pause").Microseconds())
 		}
 	})
 }

@@ -6,14 +6,21 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/table"
 )
 
 // place says where a cell's state stands.
 type place struct {
 	at     address
+	fp     uint64 // of at
 	member *member
 	shard  *shard
-	slot   int32 // of an entry of its own, else -1
+	entry  *table.Slot // its own, nil without one
+	of     *member     // the version that the entry was written under
+
+	// Another limit's entry, or a key of another limit in this call, has the same
+	// fingerprint: there can be no entry.
+	strange bool
 
 	// For a key without an entry: the overflow cell that it shares or may have
 	// shared, -1 when it has none; and whether room was reserved for it.
@@ -34,6 +41,7 @@ type call struct {
 	stripes    [weir.MaxTakes]int
 	stripeCnt  int
 
+	prints    [weir.MaxTakes]uint64  // the fingerprint of each take's address
 	members   [weir.MaxTakes]*member // the limit of each take
 	cells     [weir.MaxTakes]cell
 	cellCount int
@@ -47,7 +55,9 @@ var errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells f
 func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, error) {
 	c.reset()
 	for i := range takes {
-		c.addShard(c.store.shardOf(address{takes[i].Limit.ID(), takes[i].Key}))
+		at := address{takes[i].Limit.ID(), takes[i].Key}
+		c.prints[i] = at.fingerprint()
+		c.addShard(c.store.shardOf(c.prints[i]))
 		c.joins |= 1 << takes[i].Join
 	}
 	c.lockShards()
@@ -86,7 +96,9 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	c.reset()
 	for i := range returns {
-		c.addShard(c.store.shardOf(address{returns[i].Limit.ID(), returns[i].Key}))
+		at := address{returns[i].Limit.ID(), returns[i].Key}
+		c.prints[i] = at.fingerprint()
+		c.addShard(c.store.shardOf(c.prints[i]))
 	}
 	c.lockShards()
 	defer c.unlock()
@@ -97,24 +109,37 @@ func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 		return c.now, err
 	}
 	for i := range returns {
-		r := &returns[i]
-		at := address{r.Limit.ID(), r.Key}
-		c.store.shards[c.store.shardOf(at)].refund(at, r, c.now)
+		c.store.refund(c.prints[i], &returns[i], c.now)
 	}
 	return c.now, nil
 }
 
 // refund gives units back to an entry, and removes one that is left empty.
-func (s *shard) refund(at address, r *weir.Return, now weir.Micros) {
-	slot, ok := s.index[at]
-	if !ok {
+func (s *Store) refund(fp uint64, r *weir.Return, now weir.Micros) {
+	sh := &s.shards[s.shardOf(fp)]
+	e, m := s.entryOf(sh, fp, r.Limit)
+	if e == nil {
 		return
 	}
-	e := &s.slots[slot]
-	e.state = r.Limit.Algorithm().Refund(e.state, algorithm.Moment{Now: now}, r.Receipt, r.Units)
-	if e.state == (algorithm.State{}) && !e.kept {
-		s.remove(slot)
+	state := r.Limit.Algorithm().Refund(sh.state(e, m), algorithm.Moment{Now: now}, r.Receipt, r.Units)
+	if state == (algorithm.State{}) && !isKept(e) {
+		sh.remove(e, m)
+		return
 	}
+	sh.write(e, m, m, state)
+}
+
+// entryOf finds a limit's entry, and the version that it was written under.
+func (s *Store) entryOf(sh *shard, fp uint64, l *weir.Limit) (*table.Slot, *member) {
+	e := sh.entries.Find(fp)
+	if e == nil {
+		return nil, nil
+	}
+	m := s.member(e)
+	if m.id != l.ID() {
+		return nil, nil
+	}
+	return e, m
 }
 
 func (c *call) reset() {
@@ -193,17 +218,26 @@ func (c *call) readClock() error {
 // share an overflow cell: that is looked at when the limit has any in use, or
 // when the shard may have no room.
 func (c *call) name(i int, at address, m *member, tag uint64) {
+	p := place{at: at, fp: c.prints[i], member: m, shared: -1}
 	for j := range c.cells[:c.cellCount] {
-		if c.cells[j].place.at == at {
+		switch other := &c.cells[j].place; {
+		case other.fp != p.fp:
+		case other.at.limit == at.limit:
 			c.cellOf[i] = uint8(j)
 			return
+		default:
+			p.strange = true
 		}
 	}
-	sh := &c.store.shards[c.store.shardOf(at)]
-	p := place{at: at, member: m, shard: sh, slot: -1, shared: -1}
-	if slot, ok := sh.index[at]; ok {
-		p.slot = slot
-	} else if m.live.Load() > 0 || sh.crowded(m.rule, c.shares) {
+	p.shard = &c.store.shards[c.store.shardOf(p.fp)]
+	if e := p.shard.entries.Find(p.fp); e != nil {
+		if of := c.store.member(e); of.id == at.limit && !p.strange {
+			p.entry, p.of = e, of
+		} else {
+			p.strange = true
+		}
+	}
+	if p.entry == nil && (p.strange || m.live.Load() > 0 || p.shard.crowded(m.rule, c.shares)) {
 		p.shared = int(tag % uint64(len(m.cells)))
 	}
 	c.cells[c.cellCount].place = p
@@ -216,8 +250,8 @@ func (c *call) name(i int, at address, m *member, tag uint64) {
 func (x *cell) find(now weir.Micros) {
 	p := &x.place
 	switch {
-	case p.slot >= 0:
-		x.was = p.shard.slots[p.slot].state
+	case p.entry != nil:
+		x.was = p.shard.state(p.entry, p.of)
 	case p.shared >= 0:
 		x.was = p.member.cells[p.shared]
 		if p.member.limit.Dead(x.was, now) {
@@ -231,16 +265,12 @@ func (x *cell) find(now weir.Micros) {
 // open reads the states, finds room for the keys that have none, and places
 // each take in its limit's windows.
 func (c *call) open(takes []weir.Take) error {
-	for _, i := range c.shards[:c.shardCount] {
-		c.store.shards[i].sweep(sweepStep, c.now, c.holds)
-	}
 	for i := range c.cells[:c.cellCount] {
 		x := &c.cells[i]
 		x.find(c.now)
-		if x.place.slot >= 0 {
-			continue
+		if x.place.entry == nil {
+			c.place(x)
 		}
-		c.place(x)
 	}
 	c.mergeShared()
 	for i := range takes {
@@ -263,10 +293,11 @@ func (c *call) place(x *cell) {
 	if x.state != (algorithm.State{}) {
 		x.mode = weir.Overflow
 	}
+	c.store.sweep(p.shard, sweepSets, c.now, c.holds)
 	if !p.shard.hasRoom(p.member.rule, c.shares) {
-		p.shard.search(c.now, c.holds)
+		c.store.sweep(p.shard, searchSets, c.now, c.holds)
 	}
-	if p.shard.hasRoom(p.member.rule, c.shares) {
+	if !p.strange && p.shard.hasRoom(p.member.rule, c.shares) {
 		p.shard.reserve(p.member)
 		p.reserved = true
 		return
@@ -277,10 +308,10 @@ func (c *call) place(x *cell) {
 	}
 }
 
-// holds reports whether a slot is named by this call.
-func (c *call) holds(slot int32) bool {
+// holds reports whether an entry is named by this call.
+func (c *call) holds(e *table.Slot) bool {
 	for i := range c.cells[:c.cellCount] {
-		if c.cells[i].place.slot == slot {
+		if c.cells[i].place.entry == e {
 			return true
 		}
 	}
@@ -311,10 +342,11 @@ func (x *cell) sharesWith(y *cell) bool {
 }
 
 // inCell reports that the key's state is an overflow cell.
-func (p *place) inCell() bool { return p.slot < 0 && !p.reserved && p.shared >= 0 }
+func (p *place) inCell() bool { return p.entry == nil && !p.reserved && p.shared >= 0 }
 
 // commit writes the states back. A key for which room was reserved gets its
 // entry only when it was charged; until then its cell answers for it, unchanged.
+// New entries come last: they move others.
 func (c *call) commit() {
 	for i := range c.cells[:c.cellCount] {
 		x := &c.cells[i]
@@ -323,18 +355,21 @@ func (c *call) commit() {
 			p.member.rule.overflow.Add(1)
 		}
 		switch {
-		case p.slot >= 0 && x.state == (algorithm.State{}) && !p.shard.slots[p.slot].kept:
-			p.shard.remove(p.slot)
-		case p.slot >= 0:
-			p.shard.slots[p.slot].state = x.state
-		case p.reserved && x.charged:
-			p.shard.insert(p.at, p.member, x.state)
-		case p.reserved:
+		case p.entry != nil && x.state == (algorithm.State{}) && !isKept(p.entry):
+			p.shard.remove(p.entry, p.of)
+		case p.entry != nil:
+			p.shard.write(p.entry, p.of, p.member, x.state)
+		case p.reserved && !x.charged:
 			p.shard.release(p.member)
 		case p.inCell():
 			if x.was != x.state { // a cell that another key of the call has joined stays as it was
 				p.member.setCell(p.shared, x.state)
 			}
+		}
+	}
+	for i := range c.cells[:c.cellCount] {
+		if x := &c.cells[i]; x.place.reserved && x.charged {
+			x.place.shard.insert(x.place.fp, x.place.member, x.state)
 		}
 	}
 }

@@ -13,13 +13,18 @@ import (
 // follows it: small corrections are the clock's business, steps are ours.
 const stepTolerance = weir.Micros(time.Second / time.Microsecond)
 
+// lookEvery is how often, in microseconds, the wall clock is looked at: both clocks
+// cost twice as much as the monotonic one.
+const lookEvery = int64(100 * time.Millisecond / time.Microsecond)
+
 // clock is monotonic, and stays near the wall clock by stepping forward only: a
-// machine that slept, or whose clock was set ahead, is followed; one whose
-// clock was set back is not.
+// machine that slept, or whose clock was set ahead, is followed within a tenth of a
+// second; one whose clock was set back is not.
 type clock struct {
-	start time.Time     // with its monotonic reading
-	base  atomic.Int64  // wall time of start, in microseconds, as believed now
-	steps atomic.Uint64 // times the base was moved
+	start  time.Time     // with its monotonic reading
+	base   atomic.Int64  // wall time of start, in microseconds, as believed now
+	looked atomic.Int64  // when the wall clock was last looked at, in microseconds since start
+	steps  atomic.Uint64 // times the base was moved
 }
 
 func newClock() *clock {
@@ -31,8 +36,14 @@ func newClock() *clock {
 // now reads the clock. Concurrent readers may step it together; the furthest
 // step wins.
 func (c *clock) now() weir.Micros {
+	elapsed := int64(time.Since(c.start) / time.Microsecond)
+	if elapsed-c.looked.Load() < lookEvery {
+		return weir.Micros(c.base.Load() + elapsed)
+	}
 	t := time.Now()
-	return c.read(int64(t.Sub(c.start)/time.Microsecond), t.UnixMicro())
+	elapsed = int64(t.Sub(c.start) / time.Microsecond)
+	c.looked.Store(elapsed)
+	return c.read(elapsed, t.UnixMicro())
 }
 
 // read turns the time since start and the wall clock's reading into the

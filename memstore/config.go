@@ -142,7 +142,7 @@ func (c Config) sizes() sizes {
 	for z.shards < mostShards && z.keys/(z.shards*2) >= keysPerShard {
 		z.shards *= 2
 	}
-	z.limits = min(budget, max(leastLimits, budget/mostCells))
+	z.limits = min(budget, max(leastLimits, budget/mostCells), mostVersions/2)
 	z.cells = min(budget/z.limits, mostCells)
 	return z
 }

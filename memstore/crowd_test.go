@@ -17,6 +17,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/table"
 )
 
 // crowd is a small store, and more callers and limits than it has room for.
@@ -76,15 +77,20 @@ func (c *crowd) sound() error {
 		for _, n := range s.counts {
 			sum += n
 		}
-		if sum != s.used || s.used != len(s.index) || s.used > s.cap || len(s.slots) != len(s.index)+len(s.free) {
-			return fmt.Errorf("shard %d: counts %d, used %d, %d in the index, %d slots, %d free, cap %d", i, sum, s.used, len(s.index), len(s.slots), len(s.free), s.cap)
+		if sum != s.used || s.used != s.entries.Len() || s.used > s.cap {
+			return fmt.Errorf("shard %d: counts %d, used %d, %d in the table, cap %d", i, sum, s.used, s.entries.Len(), s.cap)
 		}
-		for at, slot := range s.index {
-			if s.slots[slot].at != at || s.slots[slot].of == nil {
-				return fmt.Errorf("shard %d: slot %d is not what the index says", i, slot)
+		blocks := 0
+		s.entries.Each(func(e *table.Slot) {
+			m := c.member(e)
+			entries[m.rule]++
+			counts[m.rule.index]++
+			if e.Words[1]&wide != 0 {
+				blocks++
 			}
-			entries[s.slots[slot].of.rule]++
-			counts[s.slots[slot].of.rule.index]++
+		})
+		if blocks != s.wide.Len() {
+			return fmt.Errorf("shard %d: %d wide entries, %d blocks", i, blocks, s.wide.Len())
 		}
 		for index, n := range s.counts {
 			if n != counts[index] {

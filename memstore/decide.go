@@ -155,7 +155,7 @@ func (r round) judge() bool {
 func (r round) charge(allowed bool) {
 	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
 		v := x.verdict
-		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Mode: x.mode}
+		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay, Mode: x.mode}
 		if !allowed || !v.Allowed || t.How&weir.Force != 0 {
 			return
 		}

@@ -250,7 +250,7 @@ func (s *Store) move(rest map[[16]byte]*member, next *set) {
 		m.heir.live.Add(live)
 	}
 	for i := range s.shards {
-		s.shards[i].handOver(meet)
+		s.handOver(&s.shards[i], meet)
 	}
 	for _, m := range met {
 		m.rule, m.heir = m.heir, nil

@@ -12,37 +12,41 @@ import (
 // is false.
 func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, now weir.Micros, err error) {
 	at := address{t.Limit.ID(), t.Key}
-	sh := &s.shards[s.shardOf(at)]
+	fp := at.fingerprint()
+	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	slot, known := sh.index[at]
-	if !known || s.closed.Load() {
+	e := sh.entries.Find(fp)
+	if e == nil || s.closed.Load() {
 		return false, false, 0, nil
+	}
+	m := s.member(e)
+	if m.version != t.Limit.Version() {
+		return false, false, 0, nil // other numbers, or another limit's entry
 	}
 	now = max(s.now(), sh.latest)
 	if err := checkClock(now); err != nil {
 		return true, false, now, err
 	}
 	sh.latest = now
-	sh.sweep(sweepStep, now, func(i int32) bool { return i == slot })
 	moment, ok := t.Limit.Moment(now, t)
 	if !ok {
 		return true, false, now, weir.ErrStale
 	}
-	allowed = sh.slots[slot].step(t, d, moment) // no take leaves an entry empty
-	return true, allowed || t.Join != weir.All, now, nil
+	state := step(m.limit, sh.state(e, m), t, d, moment)
+	sh.write(e, m, m, state) // no take leaves an entry empty
+	return true, d.Allowed || t.Join != weir.All, now, nil
 }
 
 // step judges a take by itself and charges it if it fits: algorithm.Step.
-func (e *entry) step(t *weir.Take, d *weir.Decision, at algorithm.Moment) (allowed bool) {
-	a := t.Limit.Algorithm()
-	e.state = a.Touch(e.state, at)
-	v := a.Judge(e.state, at, t.Cost)
-	*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter}
+func step(a algorithm.Algorithm, state algorithm.State, t *weir.Take, d *weir.Decision, at algorithm.Moment) algorithm.State {
+	state = a.Touch(state, at)
+	v := a.Judge(state, at, t.Cost)
+	*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay}
 	if v.Allowed {
-		e.state, d.Receipt = a.Charge(e.state, at, t.Cost)
+		state, d.Receipt = a.Charge(state, at, t.Cost)
 		d.Granted = t.Cost
 	}
-	d.Remaining, d.ResetAfter = a.Level(e.state, at)
-	return v.Allowed
+	d.Remaining, d.ResetAfter = a.Level(state, at)
+	return state
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/table"
 )
 
 // rule is what the limits of one rule have in common: a share of the room.
@@ -27,7 +28,10 @@ type rule struct {
 // at the rate of the fastest.
 type member struct {
 	id       [16]byte // of the limit: its states' address
+	version  [16]byte
+	number   int // what entries call it by
 	limit    algorithm.Algorithm
+	packer   algorithm.Packer // limit, where its states can be packed; else nil
 	rule     *rule
 	heir     *rule             // who has the states from now on, within ExpectOnly; else nil
 	expected bool              // so that it is not forgotten; under registry.mu
@@ -45,6 +49,11 @@ type registry struct {
 	only    bool    // rules that are neither expected nor reserved have no share
 	members atomic.Pointer[map[[16]byte]*member]
 	shares  atomic.Pointer[shares]
+
+	// Versions by number, also those that are forgotten and that entries name. A
+	// number is given under mu, and taken back by one who holds all shards as well.
+	numbered atomic.Pointer[[]*member]
+	numbers  []int // that are free
 }
 
 func newRegistry(c Config) *registry {
@@ -53,6 +62,7 @@ func newRegistry(c Config) *registry {
 		r.ruleNamed(name).reserved = n
 	}
 	r.members.Store(&map[[16]byte]*member{})
+	r.numbered.Store(&[]*member{})
 	r.share()
 	return r
 }
@@ -72,7 +82,7 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 	if m := old[l.Version()]; m != nil {
 		return m
 	}
-	if len(old) >= r.sizes.limits {
+	if len(old) >= r.sizes.limits || !r.hasNumber() {
 		return nil
 	}
 	m := r.newMember(l, r.ruleOf(l))
@@ -86,7 +96,44 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 // newMember makes a version of a limit that counts for a rule.
 func (r *registry) newMember(l *weir.Limit, of *rule) *member {
 	of.limits++
-	return &member{id: l.ID(), limit: l.Algorithm(), rule: of, cells: make([]algorithm.State, r.sizes.cells)}
+	m := &member{id: l.ID(), version: l.Version(), limit: l.Algorithm(), rule: of, cells: make([]algorithm.State, r.sizes.cells)}
+	m.packer, _ = m.limit.(algorithm.Packer)
+	r.giveNumber(m)
+	return m
+}
+
+// hasNumber reports whether there is a number for one more version.
+func (r *registry) hasNumber() bool {
+	return len(r.numbers) > 0 || len(*r.numbered.Load()) < mostVersions
+}
+
+// giveNumber gives a version its number. Entries name it only after that.
+func (r *registry) giveNumber(m *member) {
+	list := *r.numbered.Load()
+	if last := len(r.numbers) - 1; last >= 0 {
+		m.number, r.numbers = r.numbers[last], r.numbers[:last]
+		list[m.number] = m
+		return
+	}
+	m.number = len(list)
+	list = append(list, m)
+	r.numbered.Store(&list)
+}
+
+// takeNumbers takes back the numbers of versions that are forgotten and that no
+// entry names. The caller holds everything.
+func (s *Store) takeNumbers() {
+	members, list := *s.members.Load(), *s.numbered.Load()
+	named := make([]bool, len(list))
+	for i := range s.shards {
+		s.shards[i].entries.Each(func(e *table.Slot) { named[version(e)] = true })
+	}
+	for n, m := range list {
+		if m != nil && !named[n] && members[m.version] != m {
+			list[n] = nil
+			s.numbers = append(s.numbers, n)
+		}
+	}
 }
 
 // ruleOf is the rule that a limit's states count for: the one that has them

@@ -1,6 +1,9 @@
 package memstore
 
-import "github.com/weirhq/weir"
+import (
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/table"
+)
 
 // This file answers one question: may a key without an entry have one? Half of
 // the room is kept for the rules, in the shares that they were promised or in
@@ -47,73 +50,70 @@ func (r *registry) promised(known *rule) bool {
 
 // handOver counts entries for the rules that are their limits' heirs. Meet finds
 // the heir of a version of a limit that has none yet.
-func (s *shard) handOver(meet func(m *member)) {
-	for i := range s.slots {
-		m := s.slots[i].of
-		if m == nil {
-			continue
-		}
+func (s *Store) handOver(sh *shard, meet func(m *member)) {
+	sh.entries.Each(func(e *table.Slot) {
+		m := s.member(e)
 		if m.heir == nil {
 			meet(m)
 		}
 		if m.heir != m.rule {
-			s.count(m.rule, -1)
-			s.count(m.heir, 1)
+			sh.count(m.rule, -1)
+			sh.count(m.heir, 1)
 			m.rule.entries.Add(-1)
 			m.heir.entries.Add(1)
 		}
-	}
+	})
 }
 
 // count changes how many entries and reservations a rule has here.
-func (s *shard) count(r *rule, change int) {
-	for len(s.counts) <= r.index {
-		s.counts = append(s.counts, 0)
+func (sh *shard) count(r *rule, change int) {
+	for len(sh.counts) <= r.index {
+		sh.counts = append(sh.counts, 0)
 	}
-	s.counts[r.index] += change
+	sh.counts[r.index] += change
 }
 
 // reserve counts one entry more for a rule.
-func (s *shard) reserve(m *member) {
-	s.count(m.rule, 1)
-	s.used++
+func (sh *shard) reserve(m *member) {
+	sh.count(m.rule, 1)
+	sh.used++
 }
 
 // release takes a reservation back.
-func (s *shard) release(m *member) {
-	s.count(m.rule, -1)
-	s.used--
+func (sh *shard) release(m *member) {
+	sh.count(m.rule, -1)
+	sh.used--
 }
 
 // held is how many entries and reservations a rule has here.
-func (s *shard) held(r *rule) int {
-	if r.index >= len(s.counts) {
+func (sh *shard) held(r *rule) int {
+	if r.index >= len(sh.counts) {
 		return 0
 	}
-	return s.counts[r.index]
+	return sh.counts[r.index]
 }
 
 // crowded reports whether a call may find no room for a key of the rule: where
 // it says no, hasRoom says yes for every take of a call.
-func (s *shard) crowded(r *rule, sh *shares) bool {
-	if s.used+weir.MaxTakes <= s.cap-sh.total {
+func (sh *shard) crowded(r *rule, of *shares) bool {
+	if sh.used+weir.MaxTakes <= sh.cap-of.total {
 		return false
 	}
-	return s.used+weir.MaxTakes > s.cap || s.held(r)+weir.MaxTakes > sh.keys[r.index]
+	return sh.used+weir.MaxTakes > sh.cap || sh.held(r)+weir.MaxTakes > of.keys[r.index]
 }
 
 // hasRoom reports whether one more entry of the rule may be reserved: within
 // the rule's own share always, beyond it from what no rule has reserved.
-func (s *shard) hasRoom(r *rule, sh *shares) bool {
-	if s.used >= s.cap {
+func (sh *shard) hasRoom(r *rule, of *shares) bool {
+	if sh.used >= sh.cap {
 		return false
 	}
-	if s.held(r) < sh.keys[r.index] || s.used < s.cap-sh.total {
+	if sh.held(r) < of.keys[r.index] || sh.used < sh.cap-of.total {
 		return true
 	}
 	beyond := 0
-	for i, n := range s.counts {
-		beyond += max(0, n-sh.keys[i])
+	for i, n := range sh.counts {
+		beyond += max(0, n-of.keys[i])
 	}
-	return beyond < s.cap-sh.total
+	return beyond < sh.cap-of.total
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/table"
 )
 
 // Store keeps states in this process. Make it with New. It is safe for
@@ -59,7 +59,6 @@ func New(c Config) (*Store, error) {
 	s.epoch = binary.LittleEndian.Uint64(epoch[:])
 	s.shards = make([]shard, s.sizes.shards)
 	for i := range s.shards {
-		s.shards[i].index = make(map[address]int32)
 		s.shards[i].cap = s.sizes.keys / s.sizes.shards
 		if i < s.sizes.keys%s.sizes.shards {
 			s.shards[i].cap++
@@ -123,15 +122,17 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 		return weir.Invalid("reset", l.Name(), "unlimited and deny have no states", "")
 	}
 	at := address{l.ID(), k}
-	sh := &s.shards[s.shardOf(at)]
+	fp := at.fingerprint()
+	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	shared := s.sharedNow(l, sh)
-	switch slot, ok := sh.index[at]; {
-	case ok && shared: // without the entry, the cell that the key once shared would answer again
-		sh.slots[slot].state, sh.slots[slot].kept = algorithm.State{}, true
-	case ok:
-		sh.remove(slot)
+	switch e, m := s.entryOf(sh, fp, l); {
+	case e != nil && shared: // without the entry, the cell that the key once shared would answer again
+		sh.set(e, m, 0, 0)
+		e.Words[1] |= kept
+	case e != nil:
+		sh.remove(e, m)
 	case shared:
 		return fmt.Errorf("%w: limit %s has keys that share cells for want of room, and this key may be one of them", weir.ErrNotApplied, l.Name())
 	}
@@ -162,7 +163,8 @@ func (s *Store) unlockAllStripes() {
 	}
 }
 
-func (s *Store) shardOf(at address) int { return int(at.hash() & uint64(len(s.shards)-1)) }
+// shardOf chooses by the upper bits of a fingerprint; the table chooses by others.
+func (s *Store) shardOf(fp uint64) int { return int(fp >> 32 & uint64(len(s.shards)-1)) }
 
 // mayPrune is true once a second: to look through all that is held for limits
 // that could be forgotten takes milliseconds under all locks.
@@ -180,12 +182,14 @@ func (s *Store) prune() {
 	}
 	s.sweepAll(now)
 	s.registry.prune(now)
+	s.takeNumbers()
 }
 
 // sweepAll removes every dead entry. The caller holds all shards.
 func (s *Store) sweepAll(now weir.Micros) {
 	for i := range s.shards {
-		s.shards[i].sweep(len(s.shards[i].slots), now, func(int32) bool { return false })
+		sh := &s.shards[i]
+		s.sweep(sh, sh.entries.Room(), now, func(*table.Slot) bool { return false })
 	}
 }
 
@@ -243,7 +247,7 @@ func (s *Store) Stats() Stats {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		st.Keys += len(sh.index)
+		st.Keys += sh.entries.Len()
 		st.Evicted += sh.evicted
 		sh.mu.Unlock()
 	}

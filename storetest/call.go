@@ -24,7 +24,7 @@ type group struct {
 	takes []int // indices, in the order given
 
 	allowed, never bool
-	retry          weir.Micros
+	retry, delay   weir.Micros
 	spare          int64 // what Partial takes may share beyond their first unit
 }
 
@@ -84,6 +84,9 @@ func (c *call) verdict(g *group) {
 	case g.law.fits(s, c.now, need.Int64()):
 		g.allowed = true
 		g.spare = g.law.left(s, c.now) - need.Int64()
+		if need.Sign() > 0 {
+			g.delay = delayOf(g.law, s, c.now)
+		}
 	default:
 		g.retry = g.law.wait(s, c.now, need.Int64())
 	}
@@ -134,7 +137,7 @@ func (c *call) finish(all []*group, allowed bool) {
 func (c *call) settle(g *group, allowed bool) {
 	charging := allowed && g.allowed
 	for _, i := range g.takes {
-		c.out[i] = weir.Decision{Allowed: g.allowed, Never: g.never, RetryAfter: g.retry}
+		c.out[i] = weir.Decision{Allowed: g.allowed, Never: g.never, RetryAfter: g.retry, Delay: g.delay}
 	}
 	if charging {
 		c.grant(g)

@@ -11,9 +11,20 @@ func slow(name string, burst int) *weir.Limit {
 	return weir.MustLimit(name, fmt.Sprintf("1 per 30d burst %d", burst))
 }
 
+// slowOnes are limits of each algorithm whose units no check lives long enough to
+// see come back.
+func slowOnes(count int) []*weir.Limit {
+	return []*weir.Limit{
+		slow("bucket", count),
+		weir.MustLimit("window", fmt.Sprintf("%d per 3650d fixed-window", count)),
+		weir.MustLimit("sliding", fmt.Sprintf("%d per 3650d sliding-window", count)),
+		weir.MustLimit("queue", fmt.Sprintf("1 per 30d leaky-bucket queue %d", count-1)),
+	}
+}
+
 func refusalCostsNothing(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, l := range []*weir.Limit{slow("bucket", 10), weir.MustLimit("window", "10 per 3650d fixed-window")} {
+		for _, l := range slowOnes(10) {
 			b.want(l.String()+": units before the first refusal", b.drain(l, "k"), int64(10))
 			first := b.refused(l, "k", 1)
 			for range 1000 {
@@ -33,7 +44,7 @@ func refusalCostsNothing(r *rig) error {
 
 func peekLeavesNoTrace(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, l := range []*weir.Limit{slow("bucket", 10), weir.MustLimit("window", "10 per 3650d fixed-window")} {
+		for _, l := range slowOnes(10) {
 			for range 100 {
 				d := b.peek(l, "k", 10)
 				b.want(l.String()+": a peek at a new key is allowed", d.Allowed, true)
@@ -78,7 +89,7 @@ func allOrNothing(r *rig) error {
 
 func merged(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, l := range []*weir.Limit{slow("bucket", 3), weir.MustLimit("window", "3 per 3650d fixed-window")} {
+		for _, l := range slowOnes(3) {
 			twice := []weir.Take{b.take(l, "k", 1), b.take(l, "k", 1)}
 			allowed, out := b.call(twice...)
 			b.want(l.String()+": 1 and 1 of 3", allowed, true)
@@ -108,6 +119,14 @@ func retryAfterIsExact(r *rig) error {
 			{"10000 per 30d burst 100", "10000 per 30d burst 7"},
 			{"4 per 9us fixed-window", "3 per 9us fixed-window"},
 			{"4 per 9us fixed-window", "3 per 13us fixed-window"},
+			{"4 per 9us sliding-window", "4 per 9us sliding-window"},
+			{"5 per 9us sliding-window", "3 per 9us sliding-window"},
+			{"3 per 9us sliding-window", "5 per 9us sliding-window overdraft 5"},
+			{"1000000/day sliding-window", "999983/day sliding-window"}, // in ticks of 10 µs
+			{"3 per 7us leaky-bucket queue 3", "3 per 7us leaky-bucket wait 6us"},
+			{"1 per 5us leaky-bucket wait 12us", "5 per 11us leaky-bucket queue 4"},
+			{"5 per 11us leaky-bucket wait 9us", "1 per 5us leaky-bucket wait 13us"},
+			{"999983/h leaky-bucket queue 50", "7/s leaky-bucket wait 900ms"},
 		}
 		for round := range r.rounds {
 			for i, pair := range limits {

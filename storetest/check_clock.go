@@ -15,7 +15,7 @@ const tenYears = weir.Micros(10 * 365 * 86_400_000_000)
 // ahead: nothing is admitted beyond what was there at first.
 func backwards(r *rig) error {
 	return r.try(func(b *bench) {
-		for i, text := range []string{"10/s burst 10", "10/s fixed-window", "10/s fixed-window spread", "1000000/day burst 10"} {
+		for i, text := range []string{"10/s burst 10", "10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread", "1000000/day burst 10", "10/s leaky-bucket queue 9"} {
 			l := weir.MustLimit(fmt.Sprintf("l%d", i), text)
 			for _, step := range []weir.Micros{1, 1000, 500_000, 1_000_000, 3_600_000_000, tenYears} {
 				name, admitted := fmt.Sprintf("alternating by %d", step), int64(0)
@@ -59,6 +59,28 @@ func forwards(r *rig) error {
 		b.want("admitted in the next window", b.drain(w, "k"), int64(10))
 		b.clock.Advance(tenYears)
 		b.want("admitted in one that is far ahead", b.drain(w, "k"), int64(10))
+	})
+}
+
+// slides empties a sliding window at the end of a window of its grid: the units
+// come back one by one in the next one.
+func slides(r *rig) error {
+	return r.try(func(b *bench) {
+		l := weir.MustLimit("sliding", "10/s sliding-window")
+		d := b.granted(l, "k", 3)
+		b.clock.Advance(d.ResetAfter - 1_000_001) // to the last instant of the window
+		b.want("left at its end", b.drain(l, "k"), int64(7))
+		b.clock.Advance(1)
+		for range 10 {
+			d := b.refused(l, "k", 1)
+			b.want("the wait for a unit of ten that weigh less and less", d.RetryAfter, weir.Micros(100_000))
+			b.clock.Advance(d.RetryAfter - 1)
+			b.want("left one µs before", b.left(l, "k"), int64(0))
+			b.clock.Advance(1)
+			b.granted(l, "k", 1)
+		}
+		b.clock.Advance(500_000)
+		b.want("left after half a window without traffic", b.left(l, "k"), int64(4)) // 1 was charged in this one, of 9 in the one before 4 1/2 are left
 	})
 }
 

@@ -105,6 +105,8 @@ func historyLimits() []*weir.Limit {
 		weir.MustLimit("slow", "1000/s burst 20"),
 		weir.MustLimit("window", "20 per 500us fixed-window"),
 		weir.MustLimit("spread", "20 per 300us fixed-window spread"),
+		weir.MustLimit("sliding", "20 per 400us sliding-window"),
+		weir.MustLimit("queue", "50000/s leaky-bucket wait 300us"),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 func refundAtOnce(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, l := range []*weir.Limit{slow("bucket", 10), weir.MustLimit("window", "10 per 3650d fixed-window")} {
+		for _, l := range slowOnes(10) {
 			d := b.granted(l, "k", 7)
 			b.want(l.String()+": what the receipt says", d.Receipt.Cost, int64(7))
 			b.giveBack(l, "k", d.Receipt, 4)
@@ -77,7 +77,7 @@ func refundOtherNumbers(r *rig) error {
 
 func refundOtherWindow(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, text := range []string{"10/s fixed-window", "10/s fixed-window spread"} {
+		for _, text := range []string{"10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread"} {
 			l := weir.MustLimit("window", text)
 			d := b.granted(l, text, 10)
 			b.clock.Advance(d.ResetAfter)
@@ -85,6 +85,24 @@ func refundOtherWindow(r *rig) error {
 			b.giveBack(l, text, d.Receipt, 10)
 			b.want(text+": left after a receipt of the window before", b.left(l, text), int64(0))
 		}
+	})
+}
+
+// refundIntoItsWindow charges a sliding window, and the one that follows: what comes
+// back of each is missing in each.
+func refundIntoItsWindow(r *rig) error {
+	return r.try(func(b *bench) {
+		l := weir.MustLimit("sliding", "10/s sliding-window")
+		before := b.granted(l, "k", 4)
+		b.clock.Advance(before.ResetAfter - 1_000_000) // to the end of that window
+		present := b.granted(l, "k", 3)
+		b.want("left beside 4 of the window before and 3 of this one", present.Remaining, int64(3))
+		b.giveBack(l, "k", before.Receipt, 4)
+		b.want("left when the 4 came back", b.left(l, "k"), int64(7))
+		b.giveBack(l, "k", before.Receipt, 4)
+		b.want("left when they came back again", b.left(l, "k"), int64(7))
+		b.giveBack(l, "k", present.Receipt, 3)
+		b.want("left when the 3 came back, too", b.left(l, "k"), int64(10))
 	})
 }
 
@@ -97,10 +115,10 @@ type spell struct {
 }
 
 // refundBound draws schedules of takes and returns; what was charged and never
-// came back keeps the bound of the bucket in every window.
+// came back keeps the bound of the limit in every window.
 func refundBound(r *rig) error {
 	return r.try(func(b *bench) {
-		for i, text := range []string{"10/s", "3 per 7us burst 4", "7/s burst 20", "1000000/day burst 50"} {
+		for i, text := range []string{"10/s", "3 per 7us burst 4", "7/s burst 20", "1000000/day burst 50", "10/s sliding-window", "3 per 7us sliding-window", "5 per 9us sliding-window spread"} {
 			l := weir.MustLimit(fmt.Sprintf("api%d", i), text)
 			for round := range r.rounds {
 				b.refundRound(l, fmt.Sprint(round))

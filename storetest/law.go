@@ -41,7 +41,15 @@ type law interface {
 	refund(s state, at weir.Micros, r weir.Receipt, units int64) state
 }
 
-// A state is what is known of one key under one name: a bucket, a window, or
+// delayOf is how long a take that passes is held.
+func delayOf(l law, s state, at weir.Micros) weir.Micros {
+	if q, ok := l.(queueLaw); ok {
+		return q.delay(s, at)
+	}
+	return 0
+}
+
+// A state is what is known of one key under one name: a bucket, windows, or
 // nil for nothing. States are values and never change.
 type state interface {
 	// same reports whether two states say the same.
@@ -65,6 +73,10 @@ func lawOf(l *weir.Limit) law {
 		return bucketLawOf(s)
 	case weir.FixedWindow:
 		return windowLaw{limit: s.Count, overdraft: orTwice(s.Overdraft, s.Count, mostCounted())}
+	case weir.SlidingWindow:
+		return slidingLawOf(s)
+	case weir.LeakyBucket:
+		return queueLawOf(s)
 	default:
 		return nil
 	}
@@ -96,7 +108,7 @@ func orTwice(overdraft, capacity int64, most *big.Int) int64 {
 func momentOf(now weir.Micros, t weir.Take) (moment, bool) {
 	s := t.Limit.Spec()
 	switch {
-	case s.Algorithm != weir.FixedWindow:
+	case s.Algorithm != weir.FixedWindow && s.Algorithm != weir.SlidingWindow:
 		return moment{now: now}, true
 	case s.Zone != "":
 		return calendarMoment(now, t.Edges)

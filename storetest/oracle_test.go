@@ -126,6 +126,58 @@ func TestOracleWindow(t *testing.T) {
 	on(edges, 113, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 15, ResetAfter: 15})
 }
 
+func TestOracleSliding(t *testing.T) {
+	a, l := newAsker(t), weir.MustLimit("s", "4 per 10us sliding-window")
+	r := a.one(105, l, 3, 0, weir.Decision{Allowed: true, Granted: 3, Remaining: 1, ResetAfter: 15})
+	if want := (weir.Receipt{At: 100, Cost: 3, Numbers: [2]int64{100, 110}}); r != want {
+		t.Errorf("receipt %+v, want %+v", r, want)
+	}
+	a.one(105, l, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 9, ResetAfter: 15})            // 3 weigh 2 at 113 1/3
+	a.one(95, l, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 19, ResetAfter: 25})            // the window never runs back
+	a.one(105, l, 5, 0, weir.Decision{Never: true, Remaining: 1, ResetAfter: 15})              // above the limit
+	a.one(112, l, 0, weir.Peek, weir.Decision{Allowed: true, Remaining: 1, ResetAfter: 8})     // 3 weigh 2.4
+	a.one(112, l, 1, 0, weir.Decision{Allowed: true, Granted: 1, ResetAfter: 18})              // 3.4
+	a.one(112, l, 1, 0, weir.Decision{RetryAfter: 2, ResetAfter: 18})                          // until 3 weigh 1.8
+	a.one(112, l, 4, 0, weir.Decision{RetryAfter: 18, ResetAfter: 18})                         // until 1 weighs nothing, at 130
+	a.one(112, l, 9, weir.Force, weir.Decision{Allowed: true, Granted: 4, ResetAfter: 18})     // 7.4 of 8
+	a.one(112, l, 1, weir.Force, weir.Decision{Allowed: true, ResetAfter: 18})                 // no whole unit left
+	a.one(112, l, 1, 0, weir.Decision{RetryAfter: 12, ResetAfter: 18})                         // until 5 weigh 3
+	a.back(112, l, r, 2)                                                                       // of the window before: 1 weighs 0.8
+	a.one(112, l, 0, weir.Peek, weir.Decision{RetryAfter: 10, ResetAfter: 18})                 // until 5 weigh 4
+	a.one(121, l, 0, weir.Peek, weir.Decision{RetryAfter: 1, ResetAfter: 9})                   // 4.5
+	a.one(125, l, 9, weir.Partial, weir.Decision{Allowed: true, Granted: 1, ResetAfter: 15})   // 2.5 and 1
+	a.one(140, l, 0, weir.Peek, weir.Decision{Allowed: true, Remaining: 4})                    // two windows on
+	a.back(140, l, r, 3)                                                                       // of a window long over
+	a.one(135, l, 0, weir.Peek, weir.Decision{Allowed: true, Remaining: 3, ResetAfter: 5})     // 1 weighs 0.5
+	more := weir.MustLimit("s", "9 per 10us sliding-window")                                   // the same counts, judged by more
+	a.one(125, more, 0, weir.Peek, weir.Decision{Allowed: true, Remaining: 5, ResetAfter: 15}) // 3.5
+}
+
+// In ticks of a tenth of a window, what happens within one stands at its beginning.
+func TestOracleTicks(t *testing.T) {
+	f := func(text string, tick int64) {
+		t.Helper()
+		if law, ok := lawOf(weir.MustLimit("s", text)).(slidingLaw); !ok || law.tick != tick {
+			t.Errorf("%s: ticks of %d µs, want %d", text, law.tick, tick)
+		}
+	}
+	f("100 per 30d sliding-window", 1)
+	f("999983/h sliding-window", 1)
+	f("999983/day sliding-window", 10)
+	f("1000000 per 30d sliding-window", 1000)
+	f("1000000000/s sliding-window", 1)
+	f("1000000000/min sliding-window", 10)
+	f("1000000000/h sliding-window", 1000)
+	f("1000000000/day sliding-window", 10_000)
+	f("1000000000 per 30d sliding-window", 1_000_000)
+	f("7/day sliding-window overdraft 1000000000", 10_000)
+	f("1000000000000 per 10ms sliding-window", 10)
+	a, l := newAsker(t), weir.MustLimit("s", "9007199254740 per 10ms sliding-window")
+	a.one(10_009_999, l, 9_007_199_254_740, 0, weir.Decision{Allowed: true, Granted: 9_007_199_254_740, ResetAfter: 10_001})
+	a.one(10_010_009, l, 1, 0, weir.Decision{RetryAfter: 1, ResetAfter: 9991})
+	a.one(10_010_019, l, 1, weir.Peek, weir.Decision{Allowed: true, Granted: 1, Remaining: 9_007_199_254, ResetAfter: 9981})
+}
+
 func TestOracleGrids(t *testing.T) {
 	f := func(text string, now weir.Micros, k weir.Key, edges *weir.Edges, start, end weir.Micros) {
 		t.Helper()
@@ -141,6 +193,8 @@ func TestOracleGrids(t *testing.T) {
 	f("3 per 10us fixed-window spread", 109, shifted, nil, 109, 119)
 	f("3 per 10us fixed-window spread", 3, shifted, nil, -1, 9)
 	f("3 per 10us fixed-window spread", 105, weir.Key{9, 9}, nil, 100, 110)
+	f("3 per 10us sliding-window", 105, shifted, nil, 100, 110)
+	f("3 per 10us sliding-window spread", 105, shifted, nil, 99, 109)
 	edges := &weir.Edges{100, 200, 230, 300}
 	f("3/day calendar UTC", 100, shifted, edges, 100, 200)
 	f("3/day calendar UTC", 229, shifted, edges, 200, 230)
@@ -236,6 +290,10 @@ func overdraftOf(l *weir.Limit) int64 {
 		return law.overdraft
 	case windowLaw:
 		return law.overdraft
+	case slidingLaw:
+		return law.overdraft
+	case queueLaw:
+		return law.overdraft
 	}
 	return -1
 }
@@ -255,8 +313,15 @@ func TestOracleOverdraft(t *testing.T) {
 	f("1/day burst 52124", 52124)
 	f("1/day burst 30000", 52124)
 	f("999983/h burst 9000000000", 9007361386)
+	f("10/s leaky-bucket queue 4", 10)
+	f("10/s leaky-bucket wait 450ms", 10)
+	f("1/day leaky-bucket queue 30000", 52124)
+	f("10/s leaky-bucket queue 4 overdraft 5", 5)
 	f("10/s fixed-window", 20)
 	f("10/s fixed-window overdraft 11", 11)
+	f("10/s sliding-window", 20)
+	f("1000000/day sliding-window", 1_042_499)
+	f("1000000/day sliding-window overdraft 2000000", 2_000_000)
 	f("4000000000000000 per 30d fixed-window", 1<<52-1)
 }
 

@@ -38,6 +38,9 @@ const (
 	mixesKeys          // two keys share a state
 	keepsSlices        // looks at the takes of the call before
 	overflows          // sums of costs wrap around
+	forgetsBefore      // a sliding window begins anew at each edge
+	holdsNothing       // what a leaky bucket lets pass goes on at once
+	movesUp            // a place in a queue comes back, whoever stands behind it
 )
 
 // plain is a store of a lock and a map over the algorithms of the limits, as
@@ -133,9 +136,13 @@ func (s *plain) Return(_ context.Context, returns []weir.Return) (weir.Stamp, er
 		if s.bug == refundsAnyone {
 			state := s.states[at]
 			receipt.Numbers = [2]int64(state[2:])
-			if r.Limit.Algorithm().Family() == algorithm.FixedWindowFamily {
+			if r.Limit.Algorithm().Family() != algorithm.TokenBucketFamily {
 				receipt.Numbers = [2]int64(state[:2])
 			}
+		}
+		if s.bug == movesUp && r.Limit.Algorithm().Family() == algorithm.LeakyBucketFamily {
+			unit := weir.Micros(r.Limit.Spec().Period.Microseconds() / r.Limit.Spec().Count)
+			receipt.At = weir.Micros(s.states[at][0]) - unit*weir.Micros(receipt.Cost)
 		}
 		s.put(at, r.Limit.Algorithm().Refund(s.states[at], algorithm.Moment{Now: now}, receipt, r.Units))
 	}
@@ -268,6 +275,9 @@ func (p *pass) judge(groups [][]int) (verdicts []algorithm.Verdict) {
 		if touches {
 			p.states[at] = a.Touch(p.states[at], m)
 		}
+		if a.Family() == algorithm.SlidingWindowFamily && p.bug == forgetsBefore {
+			p.states[at] = alone(p.states[at], p.now)
+		}
 		if b, ok := a.(*algorithm.TokenBucket); ok && p.bug == cutsDebt {
 			if d := p.states[at][0] - int64(p.now); d > 0 {
 				full, _ := b.Charge(algorithm.State{}, m, b.Capacity())
@@ -289,9 +299,21 @@ func (p *pass) judge(groups [][]int) (verdicts []algorithm.Verdict) {
 		if v.RetryAfter > 0 && p.bug == waitsTooLong {
 			v.RetryAfter++
 		}
+		if p.bug == holdsNothing {
+			v.Delay = 0
+		}
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
+}
+
+// alone is a sliding window without what was counted in the window before.
+func alone(s algorithm.State, now weir.Micros) algorithm.State {
+	if s[1] <= int64(now) {
+		return algorithm.State{}
+	}
+	s[3] = 0
+	return s
 }
 
 func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool) {
@@ -300,7 +322,7 @@ func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool
 		charging := allowed && verdicts[n].Allowed || p.bug == chargesHalf && verdicts[n].Allowed
 		for _, i := range g {
 			v := verdicts[n]
-			p.out[i] = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter}
+			p.out[i] = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay}
 		}
 		if charging {
 			p.charge(g)

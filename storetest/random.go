@@ -37,20 +37,28 @@ func casts() []cast {
 			"b": {"3 per 7us burst 4", "1 per 5us burst 2", "2 per 3us burst 9 overdraft 9", "5 per 11us", "1 per 1us burst 7"},
 			"w": {"3 per 7us fixed-window", "5 per 7us fixed-window spread", "2 per 10us fixed-window overdraft 3", "6 per 3us fixed-window"},
 			"c": {"4/day calendar UTC", "2/day calendar UTC", "3 per 9us fixed-window"},
+			"q": {"3 per 7us leaky-bucket queue 4", "1 per 5us leaky-bucket wait 9us", "2 per 3us leaky-bucket wait 20us queue 3 overdraft 9", "5 per 11us leaky-bucket wait 17us", "1 per 1us leaky-bucket queue 7", "4 per 1us leaky-bucket wait 2us"},
+			"s": {"3 per 7us sliding-window", "5 per 7us sliding-window overdraft 7", "2 per 7us sliding-window spread", "4 per 1us sliding-window"},
 		}},
 		{unit: 100_000, back: tenYears, families: map[string][]string{
 			"b": {"10/s", "10/s burst 3", "1/s burst 10", "1000/s", "7/s", "999983/h burst 50", "100/min burst 7 overdraft 20", "5/s burst 5"},
 			"w": {"5/s fixed-window", "3/s fixed-window", "10/min fixed-window", "20/min fixed-window spread"},
 			"c": {"8/day calendar UTC", "3/day calendar UTC overdraft 4", "6/s fixed-window"},
+			"q": {"10/s leaky-bucket wait 1s", "10/s leaky-bucket queue 3", "1/s leaky-bucket wait 9s queue 10", "1000/s leaky-bucket wait 1s", "7/s leaky-bucket queue 6", "999983/h leaky-bucket wait 150ms", "5/s leaky-bucket wait 1us"},
+			"s": {"10/s sliding-window", "3/s sliding-window", "1000000000/s sliding-window", "20/s sliding-window spread", "7/min sliding-window overdraft 9"},
 		}},
 		{unit: 3_600_000_000, back: tenYears, families: map[string][]string{
 			"b": {"1000000/day burst 100", "10000 per 30d burst 100", "10/day", "30/day burst 5", "1/day burst 52124", "2 per 30d"},
 			"w": {"100/day fixed-window", "7/week fixed-window spread", "12/h fixed-window"},
 			"c": {"5/day calendar UTC", "20/week calendar UTC", "50/month calendar UTC", "5/day fixed-window"},
+			"q": {"1000000/day leaky-bucket wait 10s", "30/day leaky-bucket queue 5 overdraft 50", "10/day leaky-bucket wait 12h", "2 per 30d leaky-bucket wait 7d"},
+			"s": {"100/day sliding-window", "1000000/day sliding-window", "7/day sliding-window overdraft 1000000000", "12/h sliding-window spread"},
 		}},
 		{unit: 1, back: 1 << 40, families: map[string][]string{
 			"b": {"1000000000/s", "1000000 per 1us", "999983 per 1us burst 1000000", "999983/h burst 9000000000", "1000000007 per 1009us burst 1000000"},
 			"w": {"1000000000000 per 3us fixed-window", "4503599627370495 per 5us fixed-window"},
+			"q": {"1000000000/s leaky-bucket wait 3us", "1000000 per 1us leaky-bucket queue 1000000", "999983/h leaky-bucket queue 9000000", "1000000007 per 1009us leaky-bucket wait 1us"},
+			"s": {"1000000000000 per 10ms sliding-window", "9007199254740 per 10ms sliding-window", "1801439850948198 per 5us sliding-window", "3 per 5us sliding-window"},
 		}},
 	}
 }
@@ -81,7 +89,7 @@ type payment struct {
 func newComposer(rng *rand.Rand) *composer {
 	all := casts()
 	c := &composer{rng: rng, cast: all[rng.IntN(len(all))], tape: &Tape{}, keys: 1 + rng.IntN(3), oracle: NewOracle(), left: map[cell]int64{}}
-	for _, name := range []string{"b", "w", "c"} {
+	for _, name := range []string{"b", "w", "c", "s", "q"} {
 		var family []int
 		for _, text := range c.cast.families[name] {
 			if l, err := weir.ParseLimit(name, text); err == nil {
@@ -316,7 +324,7 @@ func (c *composer) hear(e event) {
 		if d.Receipt.Cost > 0 {
 			c.paid = append(c.paid, payment{giveBack{cell: e.takes[i].cell, units: d.Receipt.Cost, event: e.id, take: i}, d.Receipt})
 		}
-		for _, wait := range []weir.Micros{d.RetryAfter, d.ResetAfter} {
+		for _, wait := range []weir.Micros{d.RetryAfter, d.ResetAfter, d.Delay} {
 			if wait > 0 {
 				c.soon = append(c.soon, c.now+wait, c.now+wait-1)
 			}

@@ -91,6 +91,9 @@ func simulated() []*weir.Limit {
 		weir.MustLimit("fast", "1 per 5us burst 3"),
 		weir.MustLimit("window", "3 per 100us fixed-window"),
 		weir.MustLimit("spread", "3 per 50us fixed-window spread"),
+		weir.MustLimit("sliding", "3 per 80us sliding-window"),
+		weir.MustLimit("queue", "3 per 70us leaky-bucket wait 60us"),
+		weir.MustLimit("short", "1 per 5us leaky-bucket queue 2"),
 	}
 }
 

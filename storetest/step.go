@@ -113,17 +113,29 @@ func (k known) instants(s *share) []weir.Micros {
 func (k known) ageing() (instants []weir.Micros) {
 	for _, s := range k.pending {
 		for _, r := range s.returns {
-			n, p := r.Receipt.Numbers[0], r.Receipt.Numbers[1]
-			if n < 1 || p < 1 {
+			rate := chargedAt(r)
+			if rate == nil {
 				continue
 			}
 			for _, kept := range []int64{r.Receipt.Cost - r.Units, r.Receipt.Cost} {
-				at := r.Receipt.At + timeOf(units(kept), big.NewRat(n, p))
+				at := r.Receipt.At + timeOf(units(kept), rate)
 				instants = append(instants, at-1, at)
 			}
 		}
 	}
 	return instants
+}
+
+// chargedAt is the rate at which a charge flows back; nil where it does not.
+func chargedAt(r weir.Return) *big.Rat {
+	n, p := r.Receipt.Numbers[0], r.Receipt.Numbers[1]
+	if q, ok := lawOf(r.Limit).(queueLaw); ok {
+		return q.rate // the receipt names half of it
+	}
+	if n < 1 || p < 1 {
+		return nil
+	}
+	return big.NewRat(n, p)
 }
 
 // A spot is a state on the way from one pending call to the next.
@@ -167,6 +179,11 @@ func (from spot) times(s *share, at, now weir.Micros) []weir.Micros {
 	for _, need := range s.needs() {
 		if law := lawOf(s.limit()); need <= law.capacity() {
 			times = append(times, within(from.since+law.wait(from.state, from.since, need)))
+		}
+	}
+	if l, ok := lawOf(s.limit()).(slidingLaw); ok {
+		for _, t := range l.turns(from, s, now) {
+			times = append(times, within(t))
 		}
 	}
 	slices.Sort(times)

@@ -89,6 +89,7 @@ func checks() []check {
 		{name: "refunds out of order", run: refundOutOfOrder},
 		{name: "a refund under other numbers gives nothing", run: refundOtherNumbers},
 		{name: "a refund into a window that is over gives nothing", run: refundOtherWindow},
+		{name: "a refund goes into the window that was charged", run: refundIntoItsWindow},
 		{name: "what was used and not given back keeps the bound", run: refundBound},
 
 		{name: "rolling deploy, 1000 per s and 10 per s in turn", run: rollingDeploy, live: true},
@@ -99,6 +100,11 @@ func checks() []check {
 
 		{name: "a clock that runs back admits nothing more", run: backwards},
 		{name: "a clock that jumps ahead adds what the jump is worth", run: forwards},
+		{name: "a sliding window gives units back one by one", run: slides},
+		{name: "a leaky bucket spaces what it lets pass", run: spaces},
+		{name: "units stand one behind the other in a queue", run: queuesUnits},
+		{name: "a place in a queue comes back while nobody stands behind it", run: placesInQueue},
+		{name: "what leaves a queue keeps its distance", run: keepsApart},
 		{name: "the readings of a state never run back", run: neverRunsBack, monotone: true},
 
 		{name: "a calendar without its edges is stale", run: calendarIsStale, live: true},

@@ -184,7 +184,7 @@ func TestRandomTapesAreRich(t *testing.T) {
 	for what, least := range map[string]int{
 		"the clock back": 500, "reset": 100, "return": 500, "take": 5000, "return of an earlier one": 100,
 		"all": 5000, "advise": 1000, "alone": 1000, "peek": 1000, "partial": 500, "always": 300, "force": 500, "several": 1000,
-		"an error": 500, "refused": 3000, "never": 500, "granted": 5000, "waits": 3000, "refused and charged": 100, "granted in part": 100,
+		"an error": 500, "refused": 3000, "never": 500, "granted": 5000, "waits": 3000, "refused and charged": 100, "granted in part": 100, "held": 300,
 	} {
 		if seen[what] < least {
 			t.Errorf("%s: %d times, want at least %d", what, seen[what], least)
@@ -218,6 +218,7 @@ func notice(seen map[string]int, e event, told []weir.Decision, answered bool) {
 			"refused": !d.Allowed, "never": d.Never, "granted": d.Granted > 0, "waits": d.RetryAfter > 0,
 			"refused and charged": !d.Allowed && d.Receipt.Cost > 0,
 			"granted in part":     d.Granted > 1 && d.Granted < a.cost,
+			"held":                d.Delay > 0,
 		} {
 			if so {
 				seen[what]++

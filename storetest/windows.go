@@ -17,17 +17,24 @@ import (
 // the store.
 //
 // A token bucket promises burst + rate·t in a closed window of t microseconds;
-// a fixed window its count for each window that such a stretch can touch. Units
-// given back within the stretch, and a burst for each Reset, come on top. What
-// was charged by force is not admitted and does not count. Where one state was
-// judged by several limits, the most generous one is to be given.
+// a sliding window count + count·t/period; a fixed window its count for each
+// window that such a stretch can touch. Units given back within the stretch, and
+// a burst for each Reset, come on top. A leaky bucket promises its capacity +
+// rate·t of what goes on at the end of its Delay, and of that what was given back
+// does not count. What was charged by force is not admitted and does not count
+// either. Where one state was judged by several limits, the most generous one is
+// to be given.
 func CheckWindows(h History, l *weir.Limit) error {
 	p, err := promiseOf(l)
 	if err != nil {
 		return err
 	}
 	for _, k := range keysOf(h, l) {
-		if err := p.check(usageOf(h, l, k)); err != nil {
+		u := usageOf
+		if p.departs {
+			u = departures
+		}
+		if err := p.check(u(h, l, k)); err != nil {
 			return fmt.Errorf("storetest: limit %s %s, key %x: %w", l.Name(), l, k, err)
 		}
 	}
@@ -37,9 +44,10 @@ func CheckWindows(h History, l *weir.Limit) error {
 // A promise is how much a limit admits at most: at once, and with time.
 type promise struct {
 	burst        int64
-	count        *big.Int // a bucket's refill for each period; nil for windows
-	period       *big.Int // of a bucket; or the shortest window
-	windowLength weir.Micros
+	count        *big.Int // what comes back evenly in each period; nil for fixed windows
+	period       *big.Int
+	windowLength weir.Micros // of the shortest fixed window
+	departs      bool        // it holds for what goes on, instead of what is admitted
 }
 
 func promiseOf(l *weir.Limit) (promise, error) {
@@ -47,6 +55,10 @@ func promiseOf(l *weir.Limit) (promise, error) {
 	switch s.Algorithm {
 	case weir.TokenBucket:
 		return promise{burst: l.Capacity(), count: big.NewInt(s.Count), period: big.NewInt(s.Period.Microseconds())}, nil
+	case weir.LeakyBucket:
+		return promise{burst: l.Capacity(), count: big.NewInt(s.Count), period: big.NewInt(s.Period.Microseconds()), departs: true}, nil
+	case weir.SlidingWindow:
+		return promise{burst: s.Count, count: big.NewInt(s.Count), period: big.NewInt(s.Period.Microseconds())}, nil
 	case weir.FixedWindow:
 		return promise{burst: s.Count, windowLength: shortest(s)}, nil
 	default:
@@ -78,6 +90,9 @@ func (p promise) within(t weir.Micros, losses int64) *big.Int {
 	}
 	most.Mul(most, big.NewInt(p.burst))
 	refill := new(big.Int).Mul(p.count, big.NewInt(int64(t)))
+	if p.departs { // up to a µs late: between two lies less than a µs more than t, and not all of it
+		refill.Add(refill, p.count).Sub(refill, big.NewInt(1))
+	}
 	return most.Add(most, refill.Div(refill, p.period))
 }
 
@@ -110,7 +125,7 @@ func keysOf(h History, l *weir.Limit) []weir.Key {
 func usageOf(h History, l *weir.Limit, k weir.Key) usage {
 	var u usage
 	for _, op := range h {
-		seen := use{from: weir.Micros(op.Call.Microseconds()), to: weir.Micros((op.Return + time.Microsecond - 1).Microseconds())}
+		seen := op.stretch()
 		if seen.units = op.admitted(l, k); seen.units > 0 {
 			u.admitted = append(u.admitted, seen)
 		}
@@ -123,11 +138,20 @@ func usageOf(h History, l *weir.Limit, k weir.Key) usage {
 			}
 		}
 	}
+	u.sort()
+	return u
+}
+
+func (u *usage) sort() {
 	slices.SortFunc(u.admitted, func(a, b use) int { return cmp.Compare(a.to, b.to) })
 	byBegin := func(a, b use) int { return cmp.Compare(a.from, b.from) }
 	slices.SortFunc(u.returned, byBegin)
 	slices.SortFunc(u.resets, byBegin)
-	return u
+}
+
+// stretch is when a call may have been decided.
+func (op *Operation) stretch() use {
+	return use{from: weir.Micros(op.Call.Microseconds()), to: weir.Micros((op.Return + time.Microsecond - 1).Microseconds())}
 }
 
 // admitted is how many units a call let pass.

@@ -1,0 +1,247 @@
+package table
+
+import "math/bits"
+
+// A Slot is what the table holds of one state. A pointer to one is good until the next
+// Insert, which moves slots.
+type Slot struct {
+	Print uint64    // the fingerprint, never 0
+	Words [2]uint64 // the caller's
+}
+
+const (
+	ways = 8 // slots of a set
+
+	// chunkSets is how many sets are allocated at a time: 6 KiB, so that no step
+	// takes long and a small table is small.
+	chunkSets = 32
+
+	// The table grows when it would be filled beyond fullNum/fullDen. At four
+	// fifths, with eight ways, the two places of a slot and what can be moved out of
+	// them are never all full, as far as anybody has seen; at nine tenths two in ten
+	// thousand are.
+	fullNum, fullDen = 4, 5
+)
+
+// A set is one of the two places of a slot. Empty slots have the fingerprint 0.
+type set [ways]Slot
+
+// find is the way of a fingerprint in the set, or -1.
+func (s *set) find(fp uint64) int {
+	for w := range s {
+		if s[w].Print == fp {
+			return w
+		}
+	}
+	return -1
+}
+
+// free is the way of an empty slot, or -1.
+func (s *set) free() int { return s.find(0) }
+
+// A Table is empty when it is zero. It is not safe for concurrent use.
+type Table struct {
+	chunks []*[chunkSets]set
+	sets   int    // how many are in use
+	mask   uint64 // the bits of a hash that all sets are chosen by
+	split  int    // sets before this one, and those split off them, are chosen by one bit more
+	used   int    // slots in use
+	hand   int    // where the sweep goes on
+
+	// stash holds slots for which neither place had room. It is there so that Insert
+	// cannot fail, and has been empty in every run.
+	stash []Slot
+}
+
+// Len is the number of slots in use.
+func (t *Table) Len() int { return t.used }
+
+// Room is the number of slots that there are, in use or not.
+func (t *Table) Room() int { return t.sets * ways }
+
+func (t *Table) set(i int) *set { return &t.chunks[uint(i)/chunkSets][uint(i)%chunkSets] }
+
+// place is the set that a hash stands for.
+func (t *Table) place(hash uint64) int {
+	i := int(hash & t.mask)
+	if i < t.split {
+		i = int(hash & (t.mask<<1 | 1))
+	}
+	return i
+}
+
+// places are the two sets of a fingerprint. They may be one.
+func (t *Table) places(fp uint64) (first, second int) {
+	const odd = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	return t.place(fp), t.place(bits.RotateLeft64(fp*odd, 32))
+}
+
+// other is the place of a fingerprint that is not i, or i where both are one.
+func (t *Table) other(fp uint64, i int) int {
+	first, second := t.places(fp)
+	if first == i {
+		return second
+	}
+	return first
+}
+
+// Find is the slot of a fingerprint, nil where there is none.
+func (t *Table) Find(fp uint64) *Slot {
+	if t.sets == 0 {
+		return nil
+	}
+	i, j := t.places(fp)
+	a, b := t.set(i), t.set(j)
+	if w := a.find(fp); w >= 0 {
+		return &a[w]
+	}
+	if w := b.find(fp); w >= 0 {
+		return &b[w]
+	}
+	for k := range t.stash {
+		if t.stash[k].Print == fp {
+			return &t.stash[k]
+		}
+	}
+	return nil
+}
+
+// Remove empties a slot. Other slots stay where they are.
+func (t *Table) Remove(s *Slot) {
+	*s = Slot{}
+	t.used--
+}
+
+// Insert adds a fingerprint, not 0, that Find has not found. The words of its slot
+// are zero. It moves twelve slots at most.
+func (t *Table) Insert(fp uint64) *Slot {
+	if (t.used+1)*fullDen > t.Room()*fullNum {
+		t.grow()
+	}
+	t.used++
+	if s := t.insert(fp); s != nil {
+		return s
+	}
+	for k := range t.stash {
+		if t.stash[k].Print == 0 {
+			t.stash[k].Print = fp
+			return &t.stash[k]
+		}
+	}
+	t.stash = append(t.stash, Slot{Print: fp})
+	return &t.stash[len(t.stash)-1]
+}
+
+// insert puts a fingerprint into one of its places, nil where there is no room.
+func (t *Table) insert(fp uint64) *Slot {
+	i, j := t.places(fp)
+	for _, at := range [...]int{i, j} {
+		if s := t.set(at); s.free() >= 0 {
+			return s.put(fp)
+		}
+	}
+	if t.makeRoom(i, 0) || t.makeRoom(i, 1) {
+		return t.set(i).put(fp)
+	}
+	if t.makeRoom(j, 0) || t.makeRoom(j, 1) {
+		return t.set(j).put(fp)
+	}
+	return nil
+}
+
+// put takes an empty slot of the set.
+func (s *set) put(fp uint64) *Slot {
+	slot := &s[s.free()]
+	slot.Print = fp
+	return slot
+}
+
+// grow splits one set: those of its slots that have neither place there any more
+// move to a new one.
+func (t *Table) grow() {
+	if t.sets == len(t.chunks)*chunkSets {
+		t.chunks = append(t.chunks, new([chunkSets]set))
+	}
+	t.sets++
+	if t.sets == 1 {
+		return
+	}
+	i := t.split
+	if t.split++; uint64(t.split) > t.mask {
+		t.split, t.mask = 0, t.mask<<1|1
+	}
+	from, to, n := t.set(i), t.set(t.sets-1), 0
+	for w := range from {
+		fp := from[w].Print
+		if first, second := t.places(fp); fp != 0 && first != i && second != i {
+			to[n], from[w] = from[w], Slot{}
+			n++
+		}
+	}
+	t.unstash()
+}
+
+// unstash moves one slot of the stash to where it belongs, if there is room now.
+func (t *Table) unstash() {
+	last := len(t.stash) - 1
+	if last < 0 {
+		return
+	}
+	if s := t.stash[last]; s.Print != 0 {
+		to := t.insert(s.Print)
+		if to == nil {
+			return
+		}
+		*to = s
+	}
+	t.stash = t.stash[:last]
+}
+
+// makeRoom moves a slot of a full set to its other place, where that is full after
+// one there, as deep as that may go, and reports whether it could.
+func (t *Table) makeRoom(i, depth int) bool {
+	s := t.set(i)
+	for w := range s {
+		j := t.other(s[w].Print, i)
+		to := t.set(j)
+		if j == i || to.free() < 0 && (depth == 0 || !t.makeRoom(j, depth-1)) {
+			continue
+		}
+		to[to.free()], s[w] = s[w], Slot{}
+		return true
+	}
+	return false
+}
+
+// Sweep looks at the slots of the next sets, n of them, and removes those that drop
+// says. The sets stand in no order of their own, so that those of one age are spread
+// over all of them. It returns how many slots it has removed.
+func (t *Table) Sweep(n int, drop func(*Slot) bool) (dropped int) {
+	for range min(n, t.sets) {
+		if t.hand++; t.hand >= t.sets {
+			t.hand = 0
+		}
+		dropped += sweep(t.set(t.hand)[:], drop)
+	}
+	dropped += sweep(t.stash, drop)
+	t.used -= dropped
+	return dropped
+}
+
+func sweep(slots []Slot, drop func(*Slot) bool) (dropped int) {
+	for w := range slots {
+		if s := &slots[w]; s.Print != 0 && drop(s) {
+			*s = Slot{}
+			dropped++
+		}
+	}
+	return dropped
+}
+
+// Each visits all slots in use.
+func (t *Table) Each(visit func(*Slot)) {
+	t.Sweep(t.sets, func(s *Slot) bool {
+		visit(s)
+		return false
+	})
+}

@@ -1,0 +1,201 @@
+package table
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+// checkAgainst compares a table with a map of what it should hold.
+func checkAgainst(t interface{ Fatalf(string, ...any) }, table *Table, want map[uint64]uint64) {
+	if table.Len() != len(want) {
+		t.Fatalf("%d slots in use, want %d", table.Len(), len(want))
+	}
+	for fp, word := range want {
+		s := table.Find(fp)
+		if s == nil {
+			t.Fatalf("%#x is lost", fp)
+		}
+		if s.Print != fp || s.Words != [2]uint64{word, ^word} {
+			t.Fatalf("%#x: found %+v", fp, *s)
+		}
+	}
+	seen := 0
+	table.Each(func(s *Slot) {
+		if _, ok := want[s.Print]; !ok {
+			t.Fatalf("%#x should not be there", s.Print)
+		}
+		seen++
+	})
+	if seen != len(want) {
+		t.Fatalf("Each visits %d slots, want %d", seen, len(want))
+	}
+}
+
+// TestTableIsAMap does what may be done in any order, with fingerprints that share
+// their places or not.
+func TestTableIsAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table, want := &Table{}, map[uint64]uint64{}
+		// Few high bits make many collide in both places until the table is large.
+		mask := rapid.SampledFrom([]uint64{^uint64(0), 0xff, 0xf0000000000000f, 0xfff00000}).Draw(t, "mask")
+		fp := func() uint64 { return rapid.Uint64().Draw(t, "print")&mask | 1<<63 }
+		n := rapid.IntRange(1, 400).Draw(t, "steps")
+		for range n {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				p := fp()
+				if r := table.Find(p); r != nil {
+					table.Remove(r)
+					delete(want, p)
+				}
+			case 1:
+				odd := rapid.Uint64().Draw(t, "drop") & 7
+				drop := func(s *Slot) bool { return s.Words[0]&7 == odd }
+				expected := 0
+				if rapid.Bool().Draw(t, "all") {
+					expected = table.Sweep(table.Room(), drop)
+					for p, w := range want {
+						if w&7 == odd {
+							delete(want, p)
+							expected--
+						}
+					}
+				} else {
+					table.Sweep(1, func(s *Slot) bool {
+						if !drop(s) {
+							return false
+						}
+						delete(want, s.Print)
+						return true
+					})
+				}
+				if expected != 0 {
+					t.Fatalf("swept %d too many", expected)
+				}
+			default:
+				p := fp()
+				s := table.Find(p)
+				if _, ok := want[p]; ok != (s != nil) {
+					t.Fatalf("Find(%#x) = %v, held %t", p, s, ok)
+				}
+				w := rapid.Uint64().Draw(t, "word")
+				if s == nil {
+					s = table.Insert(p)
+				}
+				s.Words = [2]uint64{w, ^w}
+				want[p] = w
+			}
+		}
+		checkAgainst(t, table, want)
+	})
+}
+
+// held copies what a table holds, and where.
+func held(table *Table) map[uint64]*Slot {
+	at := map[uint64]*Slot{}
+	table.Each(func(s *Slot) { at[s.Print] = s })
+	return at
+}
+
+// TestInsertMovesFew counts the slots that stand elsewhere after each insertion.
+func TestInsertMovesFew(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	table, before := &Table{}, map[uint64]*Slot{}
+	most := 0
+	for range 1500 {
+		table.Insert(random.Uint64() | 1)
+		after := held(table)
+		moved := 0
+		for fp, at := range before {
+			if after[fp] != at {
+				moved++
+			}
+		}
+		most, before = max(most, moved), after
+	}
+	if most > 12 || most == 0 {
+		t.Errorf("one insertion moved %d slots", most)
+	}
+}
+
+// TestFullness fills a table of every size up to many: it is dense, and nothing
+// goes to the stash.
+func TestFullness(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	table := &Table{}
+	for n := 1; n <= 300_000; n++ {
+		table.Insert(random.Uint64() | 1)
+		if len(table.stash) > 0 {
+			t.Fatalf("%d slots are in the stash, of %d", len(table.stash), n)
+		}
+		if n > 1000 && table.Room()*fullNum > (n+2*ways)*fullDen {
+			t.Fatalf("%d slots in a room of %d", n, table.Room())
+		}
+	}
+}
+
+// TestStash fills one place until nothing can be moved, and empties it again.
+func TestStash(t *testing.T) {
+	table, want := &Table{mask: 255}, map[uint64]uint64{}
+	random := rand.New(rand.NewPCG(7, 8))
+	var prints []uint64 // both their places are set 0, in tables of up to 256 sets
+	for len(prints) < 200 {
+		if fp := random.Uint64() << 8; fp != 0 {
+			if first, second := table.places(fp); first == 0 && second == 0 {
+				prints = append(prints, fp)
+			}
+		}
+	}
+	*table = Table{}
+	for i, fp := range prints {
+		w := uint64(i)
+		table.Insert(fp).Words = [2]uint64{w, ^w}
+		want[fp] = w
+	}
+	if len(table.stash) == 0 {
+		t.Fatal("nothing is in the stash: this test says nothing")
+	}
+	checkAgainst(t, table, want)
+	for range 10 { // what becomes free in the set is taken from the stash as the table grows
+		fp := table.set(0)[0].Print
+		table.Remove(table.Find(fp))
+		delete(want, fp)
+		for range 20 {
+			fp, w := random.Uint64()|1, random.Uint64()
+			table.Insert(fp).Words = [2]uint64{w, ^w}
+			want[fp] = w
+		}
+	}
+	checkAgainst(t, table, want)
+	for fp := range want {
+		table.Remove(table.Find(fp))
+		delete(want, fp)
+	}
+	checkAgainst(t, table, want)
+}
+
+// TestTableHasNoPointers holds the size of a slot, and that the collector has
+// nothing to look at in it.
+func TestTableHasNoPointers(t *testing.T) {
+	if size := unsafe.Sizeof(Slot{}); size != 24 {
+		t.Errorf("a slot has %d bytes", size)
+	}
+	table, random := &Table{}, rand.New(rand.NewPCG(5, 6))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	const keys = 200_000
+	for range keys {
+		table.Insert(random.Uint64() | 1)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if bytes := float64(after.HeapAlloc-before.HeapAlloc) / keys; bytes > 31 || bytes < 24 {
+		t.Errorf("%.1f bytes a slot", bytes)
+	}
+	runtime.KeepAlive(table)
+}
