@@ -1,12 +1,15 @@
 package httplimit
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
 	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/internal/hold"
 )
 
 // Config says what a Middleware limits and how it answers. It needs a Store and
@@ -43,10 +46,21 @@ type Config struct {
 	// let pass is a fault that a rule's OnError, or its shadow, let through.
 	Observer weir.Observer
 
+	// MaxWaiting is how many requests may wait at once for their turn under leaky
+	// buckets, 1 to 1,000,000; 0 means 1,000. One more is refused for as long as it
+	// would have waited. Each that waits has a goroutine and keeps its connection.
+	MaxWaiting int
+
 	// Enforce is where the switch stands at first; see
 	// [Middleware.SetEnforce].
 	Enforce Enforce
 }
+
+// The bounds of Config.MaxWaiting.
+const (
+	usualWaiting = 1000
+	mostWaiting  = 1_000_000
+)
 
 // Enforce is a Middleware's switch.
 type Enforce uint8
@@ -79,7 +93,7 @@ func New(c Config) (*Middleware, error) {
 	if err := errors.Join(c.validate(), headerErr, rulesErr); err != nil {
 		return nil, err
 	}
-	m := &Middleware{header: writer, deny: c.Deny, observer: c.Observer}
+	m := &Middleware{header: writer, deny: c.Deny, observer: c.Observer, waiting: hold.New(cmp.Or(c.MaxWaiting, usualWaiting))}
 	m.calls.New = func() any { return newCall(c.ClientIP) }
 	m.SetEnforce(c.Enforce)
 	if c.Decider != nil {
@@ -107,6 +121,9 @@ func (c Config) validate() error {
 		add("Store", "nil", "limits need one", "make one with memstore.New, or set Decider")
 	case len(c.Rules) == 0:
 		add("Rules", "", "there are none", "write one, or set Decider")
+	}
+	if c.MaxWaiting < 0 || c.MaxWaiting > mostWaiting {
+		add("MaxWaiting", c.MaxWaiting, fmt.Sprintf("1 to %d requests can wait at once", mostWaiting), "leave it out for 1000")
 	}
 	if c.Enforce > Off {
 		add("Enforce", uint8(c.Enforce), "no such position", "use On, Shadow or Off")

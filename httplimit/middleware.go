@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/internal/hold"
 )
 
 // Middleware limits the requests that are routed to it. Make it with New; it is
@@ -19,6 +20,7 @@ type Middleware struct {
 	header   *header.Writer
 	deny     func(http.ResponseWriter, *http.Request, *weir.Outcome)
 	observer weir.Observer
+	waiting  *hold.Room
 	enforce  atomic.Uint32
 	calls    sync.Pool // *call, so that a decision allocates nothing
 }
@@ -37,9 +39,10 @@ func (m *Middleware) SetEnforce(e Enforce) {
 func (m *Middleware) Enforce() Enforce { return Enforce(m.enforce.Load()) }
 
 // Check decides r and charges it, fills in o, which must not be nil, and reports
-// whether the request may go on. It neither writes an answer nor gives anything
-// back: that is the caller's, by package header and [Middleware.GiveBack]. An
-// Outcome that is used again costs no allocation.
+// whether the request may go on: at once, or after o's Delay, which [Middleware.Hold]
+// waits for. It neither writes an answer nor gives anything back: that is the
+// caller's, by package header and [Middleware.GiveBack]. An Outcome that is used
+// again costs no allocation.
 //
 // With the switch off, o passes without key or store being touched. A panic of
 // the Observer reaches the caller, with o as it was decided.
@@ -63,8 +66,32 @@ func (m *Middleware) GiveBack(ctx context.Context, o *weir.Outcome) error {
 	return m.engine.giveBack(context.WithoutCancel(ctx), o)
 }
 
+// Hold keeps a request that Check has let in until its turn comes under a leaky
+// bucket, and returns nil at once where there is none to wait for. On an error it is
+// not to go on: its context has ended, as many wait already as may
+// ([Config].MaxWaiting), or [Middleware.Drain] was called. What it was charged has
+// been given back then, and o is a refusal.
+func (m *Middleware) Hold(ctx context.Context, o *weir.Outcome) error {
+	err := m.waiting.Wait(ctx, o.Delay.Duration())
+	if err != nil {
+		_ = m.GiveBack(ctx, o) // what a store kept, time gives back
+		o.RefuseDelay()
+	}
+	return err
+}
+
+// Waiting is how many requests wait for their turn now.
+func (m *Middleware) Waiting() int { return m.waiting.Waiting() }
+
+// Drain sends away those who wait for their turn, and lets nobody wait from now on:
+// they are refused, and get back what they were charged. All other requests go on
+// being served. It is meant for the end of a server, which would otherwise wait for
+// them: server.RegisterOnShutdown(m.Drain).
+func (m *Middleware) Drain() { m.waiting.End() }
+
 // Handler wraps next: a request that may not go on is answered and does not
-// reach it. The fields of package header are written before next runs, which may
+// reach it, and one that a leaky bucket delays reaches it when its turn comes. The
+// fields of package header are written before next runs, which may
 // still change them.
 //
 // If next panics, or the Observer or Deny does, the request's charge is given
@@ -82,6 +109,10 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		o := &c.outcome
 		defer m.undo(r, o)
 		if m.check(c, r, o, e); !o.Allowed {
+			m.refuse(w, r, o)
+			return
+		}
+		if m.Hold(r.Context(), o) != nil {
 			m.refuse(w, r, o)
 			return
 		}

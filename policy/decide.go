@@ -346,18 +346,33 @@ func (c *call) conclude() {
 }
 
 // concludeLimits names the rule that decided. A fault that was let pass is part
-// of the outcome.
+// of the outcome, and so is what a caller would be told who cannot be kept waiting.
 func (c *call) concludeLimits() {
 	o := c.outcome()
 	if o.Err == nil {
 		o.Err = c.passed
 	}
 	for i := range c.found.Applied {
-		if a := &c.found.Applied[i]; o.Binding >= a.Take && o.Binding < a.Take+a.Takes {
+		a := &c.found.Applied[i]
+		if o.Binding >= a.Take && o.Binding < a.Take+a.Takes {
 			o.Rule = a.Rule.Name
 			if !o.Allowed {
 				o.Refusal = c.work[i].rule.refusal
 			}
 		}
+		if o.Delay > 0 && !a.Shadow && c.delays(a) {
+			o.Refusal = c.work[i].rule.refusal
+		}
 	}
+}
+
+// delays reports whether it is a rule for which the request waits so long.
+func (c *call) delays(a *Applied) bool {
+	o := c.outcome()
+	for i := a.Take; i < a.Take+a.Takes; i++ {
+		if o.Decisions[i].Delay == o.Delay {
+			return true
+		}
+	}
+	return false
 }

@@ -29,11 +29,12 @@ type Explanation struct {
 	Exempt  *int    `json:"exempt"`          // the entry of Config.Exempt that fits, null for none
 	Token   string  `json:"token,omitempty"` // verified, or why not; "" where no rule asks for one
 
-	Reason  string            `json:"reason"`            // what decided: see Reason
-	Allowed bool              `json:"allowed"`           // the request would pass
-	Binding string            `json:"binding,omitempty"` // the limit or the rule that refused
-	Error   string            `json:"error,omitempty"`   // what is wrong with the request, or failed
-	Rules   []RuleExplanation `json:"rules"`             // all of them, in the order of the file
+	Reason  string            `json:"reason"`             // what decided: see Reason
+	Allowed bool              `json:"allowed"`            // the request would pass
+	DelayMS int64             `json:"delay_ms,omitempty"` // after so long, rounded up: a leaky bucket's
+	Binding string            `json:"binding,omitempty"`  // the limit or the rule that refused
+	Error   string            `json:"error,omitempty"`    // what is wrong with the request, or failed
+	Rules   []RuleExplanation `json:"rules"`              // all of them, in the order of the file
 
 	Outcome *weir.Outcome `json:"-"` // for the surface, which tells status and fields
 }
@@ -58,16 +59,17 @@ type RuleExplanation struct {
 // LimitExplanation is the verdict of one limit. Spans are in milliseconds,
 // rounded up.
 type LimitExplanation struct {
-	Limit        string `json:"limit"`           // its name
-	Text         string `json:"text"`            // as it is written
-	Cost         int64  `json:"cost"`            // what the request would take
-	Allowed      bool   `json:"allowed"`         // that fits
-	Never        bool   `json:"never,omitempty"` // it never will
-	Capacity     int64  `json:"capacity"`        // the most that fits
-	Remaining    int64  `json:"remaining"`       // what is left now
-	RetryAfterMS int64  `json:"retry_after_ms"`  // when it fits, where it does not
-	ResetAfterMS int64  `json:"reset_after_ms"`  // when nothing is used any more
-	Mode         string `json:"mode"`            // how it was decided
+	Limit        string `json:"limit"`              // its name
+	Text         string `json:"text"`               // as it is written
+	Cost         int64  `json:"cost"`               // what the request would take
+	Allowed      bool   `json:"allowed"`            // that fits
+	Never        bool   `json:"never,omitempty"`    // it never will
+	Capacity     int64  `json:"capacity"`           // the most that fits
+	Remaining    int64  `json:"remaining"`          // what is left now
+	RetryAfterMS int64  `json:"retry_after_ms"`     // when it fits, where it does not
+	DelayMS      int64  `json:"delay_ms,omitempty"` // how long it would wait, where it fits
+	ResetAfterMS int64  `json:"reset_after_ms"`     // when nothing is used any more
+	Mode         string `json:"mode"`               // how it was decided
 }
 
 func (e *Engine) explain(ctx context.Context, p *Policy, r *weir.Request) *Explanation {
@@ -85,7 +87,7 @@ func (c *call) explain() *Explanation {
 	x := &Explanation{
 		Method: r.Method, Host: r.Host, Path: c.path.String(),
 		Enforce: c.found.Enforce, Reason: c.found.Reason.String(),
-		Allowed: o.Allowed, Outcome: o,
+		Allowed: o.Allowed, DelayMS: o.Delay.Ceil(time.Millisecond), Outcome: o,
 	}
 	if c.path.Ambiguous() != match.None {
 		x.Ambiguous = c.path.Ambiguous().String()
@@ -215,7 +217,7 @@ func (c *call) explainLimits(x *RuleExplanation, a *Applied) {
 			Limit: l.Name(), Text: l.String(), Cost: o.Takes[i].Cost,
 			Allowed: d.Allowed, Never: d.Never,
 			Capacity: l.Capacity(), Remaining: d.Remaining,
-			RetryAfterMS: d.RetryAfter.Ceil(time.Millisecond), ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
+			RetryAfterMS: d.RetryAfter.Ceil(time.Millisecond), DelayMS: d.Delay.Ceil(time.Millisecond), ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode: d.Mode.String(),
 		})
 	}

@@ -322,7 +322,7 @@ func drawConfig(t *rapid.T, secretFile string) policy.Config {
 		JWT:      &policy.JWT{Keys: "file:" + secretFile, Algorithms: []string{"HS256"}},
 		Plans:    map[string]policy.Limits{"small": {{Limit: "2/h"}}, "large": {{Limit: "3/s"}, {Limit: "6/h"}}, "shut": {{Limit: "deny"}}},
 	}
-	wall := rapid.SampledFrom([]string{"1000/s", "4/h burst 8", "6/h fixed-window"}).Draw(t, "wall")
+	wall := rapid.SampledFrom([]string{"1000/s", "4/h burst 8", "6/h fixed-window", "6/h sliding-window"}).Draw(t, "wall")
 	c.Rules = []policy.Rule{{Name: "wall", Match: []string{"/"}, Key: []string{"ip"}, Limit: wall}}
 	if rapid.Bool().Draw(t, "exempt") {
 		c.Exempt = []policy.Exempt{{IP: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}}

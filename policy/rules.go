@@ -134,8 +134,12 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 func (c *compiler) checkCost(r *rule) {
 	for _, l := range r.Limits {
 		if r.cost > l.Capacity() {
+			more := "burst"
+			if l.Spec().Algorithm == weir.LeakyBucket {
+				more = "queue"
+			}
 			c.refuse("cost-never-passes", r.field+".cost", Span{}, fmt.Sprintf("cost %d: %s holds %d at most, so that no request could ever pass", r.cost, l, l.Capacity()),
-				"write a lower cost, or a larger burst")
+				"write a lower cost, or a larger "+more)
 			return
 		}
 	}

@@ -25,6 +25,10 @@ type WorstCase struct {
 	PerPeriod int64         `json:"per_period"`
 	PerDay    int64         `json:"per_day"`
 
+	// LongestDelay is the longest that a leaky bucket keeps a request waiting; what
+	// can pass is counted as it goes on, by requests of the rule's own cost.
+	LongestDelay time.Duration `json:"longest_delay_ns,omitempty"`
+
 	// PinnedOne and PinnedFull are how long a caller holds a place in the table
 	// after one unit, and after as many as fit.
 	PinnedOne  time.Duration `json:"pinned_one_ns"`
@@ -43,7 +47,7 @@ type WorstCase struct {
 
 // bytesPerKey is what one caller of one limit takes in memory, as measured: see
 // TestFloodBytesPerKey.
-const bytesPerKey = 160
+const bytesPerKey = 32
 
 // Worst gives the worst case of each version of each limit, in the order of the
 // file.
@@ -53,7 +57,7 @@ func (p *Policy) Worst() []WorstCase {
 	for i, r := range p.rules {
 		add := func(q *quota) {
 			for _, l := range q.limits {
-				list = append(list, worst(r.Name, q.plan, l, share[i]/int64(len(q.limits))))
+				list = append(list, worst(r, q.plan, l, share[i]/int64(len(q.limits))))
 			}
 		}
 		seen := map[*quota]bool{r.fallback: true}
@@ -68,7 +72,7 @@ func (p *Policy) Worst() []WorstCase {
 	return list
 }
 
-func worst(rule, plan string, l *weir.Limit, keys int64) WorstCase {
+func worst(r *rule, plan string, l *weir.Limit, keys int64) WorstCase {
 	const month = 30 * 24 * time.Hour
 	period := l.Spec().Period
 	if l.Spec().Month {
@@ -77,10 +81,14 @@ func worst(rule, plan string, l *weir.Limit, keys int64) WorstCase {
 	one, full := l.Pins()
 	const day = 24 * time.Hour
 	w := WorstCase{
-		Rule: rule, Plan: plan, Limit: l.Name(), Text: l.String(),
+		Rule: r.Name, Plan: plan, Limit: l.Name(), Text: l.String(),
 		Period: period, PerPeriod: l.Most(micros(period)), PerDay: l.Most(micros(day)),
 		PinnedOne: one.Duration(), PinnedFull: full.Duration(),
 		Keys: keys, Bytes: keys * bytesPerKey,
+	}
+	if w.LongestDelay = l.LongestDelay().Duration(); l.Spec().Algorithm == weir.LeakyBucket {
+		held := l.Capacity() - min(r.cost, l.Capacity()) // what one request could ask for beyond its cost
+		w.PerPeriod, w.PerDay = w.PerPeriod-held, w.PerDay-held
 	}
 	w.KeysPerSecond = keys * int64(time.Second) / int64(max(w.PinnedOne, time.Microsecond))
 	return w
@@ -89,12 +97,16 @@ func worst(rule, plan string, l *weir.Limit, keys int64) WorstCase {
 // micros is a duration in the store's unit.
 func micros(d time.Duration) weir.Micros { return weir.Micros(d / time.Microsecond) }
 
-// String is one line: `30/day fixed-window: up to 60 within 1d`.
+// String is one line: `30/day fixed-window: up to 60 within 1d`, of a leaky bucket
+// with how long it may take: `…, each after 1s at most`.
 func (w *WorstCase) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, grouped(w.PerPeriod), weir.FormatDuration(w.Period))
 	if w.Period < 24*time.Hour {
 		fmt.Fprintf(&b, ", %s within 24h", grouped(w.PerDay))
+	}
+	if w.LongestDelay > 0 {
+		fmt.Fprintf(&b, ", each after %s at most", weir.FormatDuration(w.LongestDelay))
 	}
 	return b.String()
 }
@@ -157,6 +169,9 @@ func (p *Policy) shares() []int64 {
 	return list
 }
 
+// longWait is as long as clients and proxies commonly wait for an answer.
+const longWait = time.Minute
+
 // The lints of room.
 const (
 	// newKeysPerSecond is what a limit's share should hold out against.
@@ -166,7 +181,7 @@ const (
 	enoughKeys = 10_000
 )
 
-// lintRoom looks at what limits ask of the memory.
+// lintRoom looks at what limits ask of the memory, and of those who wait.
 func (c *compiler) lintRoom() {
 	all := c.policy.Worst()
 	for _, r := range c.policy.rules {
@@ -183,6 +198,10 @@ func (c *compiler) lintRoom() {
 			if w.Period > day {
 				c.warn("long-period", path, fmt.Sprintf("limit %s has a period over a day, and what has been used lies in memory alone: a restart forgets it", w.Text),
 					"if the period is meant, accept that, and restart rarely")
+			}
+			if w.LongestDelay > longWait {
+				c.warn("long-wait", path, fmt.Sprintf("limit %s keeps a request waiting for up to %s: whoever has sent it has given up by then, or a proxy between", w.Text, weir.FormatDuration(w.LongestDelay)),
+					"write a shorter wait, such as wait 10s: who would wait longer is refused and told when to come back")
 			}
 			if w.lacks() > tight.lacks() {
 				tight = w

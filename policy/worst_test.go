@@ -8,7 +8,7 @@ import (
 func TestWorst(t *testing.T) {
 	p, found := loadText(`
 version: 1
-memory: {max_keys: 160000}
+memory: {max_keys: 192000}
 plans:
   free: [10/min, 200/day fixed-window]
   staff: unlimited
@@ -17,6 +17,9 @@ rules:
     plan: {ip: {192.0.2.0/24: staff, 198.51.100.0/24: free}}
     default_plan: free
   - {name: b, limit: 30/day fixed-window, max_keys: 20000}
+  - {name: c, limit: 30/min sliding-window, max_keys: 7000}
+  - {name: d, limit: 10/s leaky-bucket wait 1500ms, max_keys: 4000}
+  - {name: e, limit: 1/s leaky-bucket queue 5, cost: 2, max_keys: 3000}
 `)
 	if p == nil {
 		t.Fatal(found)
@@ -35,6 +38,18 @@ rules:
 			Rule: "b", Limit: "b", Text: "30/day fixed-window", Period: 24 * time.Hour, PerPeriod: 60, PerDay: 60,
 			PinnedOne: 24 * time.Hour, PinnedFull: 24 * time.Hour, Keys: 20000, KeysPerSecond: 0, Bytes: 20000 * bytesPerKey,
 		},
+		{
+			Rule: "c", Limit: "c", Text: "30/min sliding-window", Period: time.Minute, PerPeriod: 59, PerDay: 30 + 24*60*30 - 1,
+			PinnedOne: 2 * time.Minute, PinnedFull: 2 * time.Minute, Keys: 7000, KeysPerSecond: 58, Bytes: 7000 * bytesPerKey,
+		},
+		{
+			Rule: "d", Limit: "d", Text: "10/s leaky-bucket wait 1s500ms", Period: time.Second, PerPeriod: 10, PerDay: 864_000, LongestDelay: 1500 * time.Millisecond,
+			PinnedOne: 100 * time.Millisecond, PinnedFull: 1600 * time.Millisecond, Keys: 4000, KeysPerSecond: 40_000, Bytes: 4000 * bytesPerKey,
+		},
+		{
+			Rule: "e", Limit: "e", Text: "1/s leaky-bucket queue 5", Period: time.Second, PerPeriod: 2, PerDay: 86_401, LongestDelay: 5 * time.Second,
+			PinnedOne: time.Second, PinnedFull: 6 * time.Second, Keys: 3000, KeysPerSecond: 3000, Bytes: 3000 * bytesPerKey,
+		},
 	} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("%d\ngot  %+v\nwant %+v", i, got, want)
@@ -43,14 +58,18 @@ rules:
 	for i, want := range []string{
 		"10/min: up to 19 within 1m, 14,409 within 24h",
 		"200/day fixed-window: up to 400 within 1d",
+		"30/day fixed-window: up to 60 within 1d",
+		"30/min sliding-window: up to 59 within 1m, 43,229 within 24h",
+		"10/s leaky-bucket wait 1s500ms: up to 10 within 1s, 864,000 within 24h, each after 1s500ms at most",
+		"1/s leaky-bucket queue 5: up to 2 within 1s, 86,401 within 24h, each after 5s at most",
 	} {
 		if got[i].String() != want {
 			t.Errorf("got %s, want %s", got[i].String(), want)
 		}
 	}
 	for i, want := range []string{
-		"room for 25,000 callers (4,000 kB), 4,166 new ones a second; one is remembered for 6s to 1m",
-		"room for 25,000 callers (4,000 kB), 17 new ones a minute; one is remembered for 1d",
+		"room for 25,000 callers (800 kB), 4,166 new ones a second; one is remembered for 6s to 1m",
+		"room for 25,000 callers (800 kB), 17 new ones a minute; one is remembered for 1d",
 	} {
 		if got[i].Room() != want {
 			t.Errorf("got %s, want %s", got[i].Room(), want)

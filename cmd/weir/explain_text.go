@@ -219,6 +219,9 @@ func limitText(l *policy.LimitExplanation) string {
 	default:
 		text += fmt.Sprintf("fits, %d of %d left", l.Remaining, l.Capacity)
 	}
+	if l.DelayMS > 0 {
+		text += ", waits for " + milliseconds(l.DelayMS)
+	}
 	if l.Mode != "" && l.Mode != "exact" {
 		text += ", mode " + l.Mode
 	}
@@ -232,9 +235,17 @@ func verdict(e *decide.ExplainAnswer) string {
 		by = " by " + e.Binding
 	}
 	if e.Allowed {
-		return "allowed" + by + inShadow(e)
+		return "allowed" + by + after(e.DelayMS) + inShadow(e)
 	}
 	return fmt.Sprintf("refused%s%s: %d %s", by, parenthesis(e.Reason), e.Status, http.StatusText(e.Status))
+}
+
+// after is how long a request waits before it goes on.
+func after(delay int64) string {
+	if delay == 0 {
+		return ""
+	}
+	return " after " + milliseconds(delay)
 }
 
 // inShadow is why a request is let through, with the rules that would have refused

@@ -67,6 +67,19 @@ func TestReasonsInWords(t *testing.T) {
 	f(e, "X-Real-IP", "none, from the connection: the peer has no address, and client_ip.unix does not trust it; not sure, so that no exemption and no network fits")
 }
 
+// Who would have to wait is told for how long, by each limit and in all.
+func TestWaitsInWords(t *testing.T) {
+	l := policy.LimitExplanation{Limit: "api", Text: "5/s leaky-bucket wait 1s", Cost: 1, Allowed: true, Capacity: 6, Remaining: 4, DelayMS: 400, Mode: "exact"}
+	if got, want := limitText(&l), "5/s leaky-bucket wait 1s (api), cost 1: fits, 4 of 6 left, waits for 400ms"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	var e decide.ExplainAnswer
+	e.Allowed, e.Reason, e.DelayMS = true, "limits", 1400
+	if got, want := verdict(&e), "allowed after 1s400ms (limits)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // A line names no more rules than somebody reads.
 func TestRulesThatDoNotApply(t *testing.T) {
 	f := func(n int, want string) {

@@ -87,7 +87,7 @@ func printTake(w io.Writer, a *decide.TakeAnswer, cost int64) error {
 	case a.Count == 0:
 		text = "refused: nothing passes"
 	case a.Allowed:
-		text = fmt.Sprintf("allowed: %d of %d left", a.Remaining, a.Capacity)
+		text = fmt.Sprintf("allowed%s: %d of %d left", after(a.DelayMS), a.Remaining, a.Capacity)
 	case a.Never:
 		text = fmt.Sprintf("refused: a cost of %d is above the capacity of %d, waiting does not help", cost, a.Capacity)
 	default:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// drain ends everything in its order: readiness, callers' listeners, the
+// drain ends everything in its order: readiness, waiting, callers' listeners, the
 // operators' listener. It returns when all goroutines have ended.
 func (d *daemon) drain() error {
 	d.ready.Draining()
@@ -21,6 +21,9 @@ func (d *daemon) drain() error {
 	defer cancel(nil)
 
 	wait(ctx, d.config.DrainDelay)
+	if d.proxy != nil {
+		d.proxy.Drain() // who waits for his turn is told to come again, elsewhere
+	}
 	bounded, stop := context.WithTimeout(ctx, d.config.DrainTimeout)
 	defer stop()
 	var callers, operators []*endpoint

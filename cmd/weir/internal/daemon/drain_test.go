@@ -170,3 +170,30 @@ func TestDrainingIsTended(t *testing.T) {
 		t.Errorf("the last refusal is lost:\n%s", &r.log)
 	}
 }
+
+// TestWhoWaitsIsSentAway ends a daemon in which a request waits for an hour: it is
+// answered, and nobody waits for it.
+func TestWhoWaitsIsSentAway(t *testing.T) {
+	r := newRig(t, open+"demo\nrules: [{name: all, limit: 1/h leaky-bucket queue 5}]\n")
+	r.begin(r.config())
+	r.want(200, "weir demo", r.log.url("proxy"))
+	got := make(chan int, 1)
+	go func() {
+		status, _, _ := get(r.log.url("proxy"))
+		got <- status
+	}()
+	waits := func() bool {
+		_, text, _ := get(r.log.url("ops") + "/metrics")
+		return strings.Contains(text, "\nweir_proxy_waiting 1\n")
+	}
+	if !within(waits) {
+		t.Fatal("nobody waits")
+	}
+	r.term()
+	if err := r.ends(); err != nil {
+		t.Error(err)
+	}
+	if status := <-got; status != http.StatusTooManyRequests {
+		t.Errorf("who waited was answered %d", status)
+	}
+}

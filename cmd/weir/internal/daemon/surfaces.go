@@ -98,7 +98,7 @@ func (d *daemon) buildSurfaces(p *policy.Policy) error {
 		if err != nil {
 			return err
 		}
-		d.metrics.Proxy(d.proxy.Stats)
+		d.metrics.Proxy(d.proxy.Stats, d.proxy.Waiting)
 	}
 	d.decides, err = decide.New(decide.Config{
 		Rules:  func() decide.Rules { return d.surfaces.now.Load().rules },

@@ -28,6 +28,7 @@ type TakeAnswer struct {
 	Remaining    int64  `json:"remaining"`      // units left
 	Granted      int64  `json:"granted"`        // units charged, or that a peek would get
 	RetryAfterMS int64  `json:"retry_after_ms"` // until the same passes, rounded up; 0 when allowed
+	DelayMS      int64  `json:"delay_ms"`       // allowed by a leaky bucket: to wait for so long before it goes on, rounded up; absent for 0
 	ResetAfterMS int64  `json:"reset_after_ms"` // until nothing is charged any more, rounded up
 	DecidedAt    int64  `json:"decided_at"`     // microseconds since 1970, by the store's clock
 	Mode         string `json:"mode"`           // exact, overflow, …
@@ -51,13 +52,14 @@ func (a TakeAnswer) MarshalJSON() ([]byte, error) {
 		Remaining    int64  `json:"remaining"`
 		Granted      int64  `json:"granted"`
 		RetryAfterMS *int64 `json:"retry_after_ms,omitempty"`
+		DelayMS      int64  `json:"delay_ms,omitempty"`
 		Never        bool   `json:"never,omitempty"`
 		ResetAfterMS int64  `json:"reset_after_ms"`
 		DecidedAt    int64  `json:"decided_at"`
 		Mode         string `json:"mode"`
 	}{
 		a.Allowed, a.Limit, a.Count, a.Capacity, a.Remaining, a.Granted,
-		unless(a.Never, a.RetryAfterMS), a.Never, a.ResetAfterMS, a.DecidedAt, a.Mode,
+		unless(a.Never, a.RetryAfterMS), a.DelayMS, a.Never, a.ResetAfterMS, a.DecidedAt, a.Mode,
 	})
 }
 
@@ -72,6 +74,7 @@ func takeAnswer(l *weir.Limit, o *weir.Outcome) TakeAnswer {
 	a.Never, a.Count, a.Capacity = d.Never, l.Spec().Count, l.Capacity()
 	a.Remaining, a.Granted = d.Remaining, d.Granted
 	a.RetryAfterMS, a.ResetAfterMS = d.RetryAfter.Ceil(time.Millisecond), d.ResetAfter.Ceil(time.Millisecond)
+	a.DelayMS = d.Delay.Ceil(time.Millisecond)
 	a.DecidedAt = int64(o.Stamp.Now)
 	return a
 }

@@ -22,6 +22,7 @@ type checkAnswer struct {
 	Reason       string            `json:"reason,omitempty"`  // of a refusal that no limit made: the word of its cause
 	Detail       string            `json:"detail,omitempty"`  // of the same: what the proxy would tell people
 	RetryAfterMS *int64            `json:"retry_after_ms,omitempty"`
+	DelayMS      int64             `json:"delay_ms,omitempty"` // allowed: to wait for so long before it goes on
 	Never        bool              `json:"never,omitempty"`
 	DecidedAt    int64             `json:"decided_at,omitempty"`
 	Headers      map[string]string `json:"headers"`
@@ -38,6 +39,7 @@ type policyAnswer struct {
 	Capacity     int64  `json:"capacity"`
 	Remaining    int64  `json:"remaining"`
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"`
+	DelayMS      int64  `json:"delay_ms,omitempty"`
 	Never        bool   `json:"never,omitempty"`
 	ResetAfterMS int64  `json:"reset_after_ms"`
 	Mode         string `json:"mode"`
@@ -66,6 +68,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *pr
 		Status:    status,
 		Binding:   o.Rule,
 		Never:     hopeless(o),
+		DelayMS:   o.Delay.Ceil(time.Millisecond),
 		DecidedAt: int64(o.Stamp.Now),
 		Headers:   fields,
 		Policies:  policies(o),
@@ -127,6 +130,7 @@ func policies(o *weir.Outcome) []policyAnswer {
 			Capacity:     l.Capacity(),
 			Remaining:    d.Remaining,
 			RetryAfterMS: unless(d.Never, d.RetryAfter.Ceil(time.Millisecond)),
+			DelayMS:      d.Delay.Ceil(time.Millisecond),
 			Never:        d.Never,
 			ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode:         d.Mode.String(),

@@ -32,6 +32,19 @@ func TestCheck(t *testing.T) {
 	g.refuses("/v1/check", ask(6), 200, `"status":422,"binding":"create-job","never":true,"decided_at"`)
 }
 
+// Who is let in later is told when; the shadow's delay is its own.
+func TestCheckTellsTheDelay(t *testing.T) {
+	g := rigged(t, nil)
+	g.limits = [...]*weir.Limit{weir.MustLimit("create-job", "7/s leaky-bucket queue 1"), weir.MustLimit("trial/1s", "1/s leaky-bucket wait 1s")}
+	const ask = `{"method":"POST","path":"/api/v1/jobs","ip":"203.0.113.7"}`
+	g.post("/v1/check", ask)
+	g.answers("/v1/check", ask, 200, `{"allowed":true,"status":200,"binding":"create-job","retry_after_ms":0,"delay_ms":143,"decided_at":1796022366123456,`+
+		`"headers":{"Ratelimit":"\"create-job\";r=0;t=1","Ratelimit-Policy":"\"create-job\";q=7;w=1;weir-burst=2","X-Ratelimit-Limit":"2","X-Ratelimit-Remaining":"0","X-Ratelimit-Reset":"1"},`+
+		`"policies":[`+
+		`{"rule":"create-job","limit":"create-job","shadow":false,"allowed":true,"count":7,"capacity":2,"remaining":0,"retry_after_ms":0,"delay_ms":143,"reset_after_ms":286,"mode":"exact"},`+
+		`{"rule":"trial","limit":"trial/1s","shadow":true,"allowed":true,"count":1,"capacity":2,"remaining":0,"retry_after_ms":0,"delay_ms":1000,"reset_after_ms":2000,"mode":"exact"}]}`)
+}
+
 // Refusals that no limit made.
 func TestCheckWithoutTakes(t *testing.T) {
 	g := rigged(t, nil)

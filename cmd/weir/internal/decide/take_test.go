@@ -33,6 +33,21 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// What a leaky bucket lets pass is told how long to wait.
+func TestTakeTellsTheDelay(t *testing.T) {
+	g := rigged(t, nil)
+	const ask = `{"key":"k","limit":"3 per 10ms leaky-bucket wait 4ms"}`
+	g.answers("/v1/take", ask, 200, `{"allowed":true,"limit":"take/10ms","count":3,"capacity":2,"remaining":1,"granted":1,`+
+		`"retry_after_ms":0,"reset_after_ms":4,"decided_at":1796022366123456,"mode":"exact"}`)
+	g.answers("/v1/take", `{"key":"k","limit":"3 per 10ms leaky-bucket wait 4ms","peek":true}`, 200, `{"allowed":true,"limit":"take/10ms","count":3,"capacity":2,"remaining":1,"granted":1,`+
+		`"retry_after_ms":0,"delay_ms":4,"reset_after_ms":4,"decided_at":1796022366123456,"mode":"exact"}`)
+	g.answers("/v1/take", ask, 200, `{"allowed":true,"limit":"take/10ms","count":3,"capacity":2,"remaining":0,"granted":1,`+
+		`"retry_after_ms":0,"delay_ms":4,"reset_after_ms":7,"decided_at":1796022366123456,"mode":"exact"}`)
+	g.answers("/v1/take", ask, 200, `{"allowed":false,"limit":"take/10ms","count":3,"capacity":2,"remaining":0,"granted":0,`+
+		`"retry_after_ms":3,"reset_after_ms":7,"decided_at":1796022366123456,"mode":"exact"}`)
+	g.refuses("/v1/take", `{"key":"k","limit":"3/s leaky-bucket"}`, 400, "nothing bounds its queue")
+}
+
 func TestTakeOfWhatCountsNothing(t *testing.T) {
 	g := rigged(t, failing{err: weir.ErrClosed})
 	g.answers("/v1/take", `{"key":"k","limit":"unlimited"}`, 200, `{"allowed":true,"limit":"take/unlimited","mode":"exact"}`)

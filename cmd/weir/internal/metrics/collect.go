@@ -36,10 +36,10 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectProxy tells of requests that were decided and not served.
+// collectProxy tells of requests that were decided and not served, or not yet.
 func (m *Metrics) collectProxy(e emitter) {
 	m.mu.Lock()
-	stats := m.proxy
+	stats, waiting := m.proxy, m.waiting
 	m.mu.Unlock()
 	if stats == nil {
 		return
@@ -48,9 +48,13 @@ func (m *Metrics) collectProxy(e emitter) {
 	for kind, count := range map[string]int64{
 		"unreachable": n.Unreachable, "slow_upstream": n.SlowUpstream, "bad_upstream": n.BadUpstream,
 		"slow_client": n.SlowClients, "bad_client": n.BadClients, "client_gone": n.Gone, "malformed": n.Malformed,
+		"crowded": n.Crowded, "drained": n.Drained,
 	} {
 		e.counter(m.series.proxyFailures, uint64(max(0, count)), kind)
 	}
+	now, most := waiting()
+	e.gauge(m.series.waiting, float64(now))
+	e.gauge(m.series.waitingMax, float64(most))
 }
 
 // emitter hands series over.

@@ -65,6 +65,7 @@ type Metrics struct {
 	mu                        sync.Mutex   // guards listeners, proxy, and changes of table
 	listeners                 []listener
 	proxy                     func() proxy.Stats // nil without a proxy
+	waiting                   func() (now, most int)
 }
 
 // reasons is how many there are for an address that is not sure: those of
@@ -135,11 +136,11 @@ func (m *Metrics) Listener(name string, counts func() listen.Counts) {
 	m.listeners = append(m.listeners, listener{name, counts})
 }
 
-// Proxy adds the counters of the reverse proxy.
-func (m *Metrics) Proxy(stats func() proxy.Stats) {
+// Proxy adds the counters of the reverse proxy, and how many requests wait in it.
+func (m *Metrics) Proxy(stats func() proxy.Stats, waiting func() (now, most int)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.proxy = stats
+	m.proxy, m.waiting = stats, waiting
 }
 
 // Handler answers scrapes.

@@ -31,7 +31,10 @@ func busy(t *testing.T, c Config) *Metrics {
 	login := info(1, "login", true, "login/1m 20/min", "login/1d 200/day")
 	vault := info(2, "vault", false, "vault deny")
 	m.loaded([]*policy.RuleInfo{api, login, vault}, "0123456789ab")
-	m.Proxy(func() proxy.Stats { return proxy.Stats{Unreachable: 7, Malformed: 8, Gone: 6} })
+	m.Proxy(
+		func() proxy.Stats { return proxy.Stats{Unreachable: 7, Malformed: 8, Gone: 6, Crowded: 5, Drained: 4} },
+		func() (now, most int) { return 3, 1000 },
+	)
 	m.Listener("ops", func() listen.Counts { return listen.Counts{Accepted: 9, RefusedFull: 2, RefusedPeer: 1, Open: 3} })
 
 	m.Observe(t.Context(), judged("", api, login))

@@ -15,6 +15,7 @@ type series struct {
 	enforce, build                 *prometheus.Desc
 	connections, accepted, closed  *prometheus.Desc
 	proxyFailures                  *prometheus.Desc
+	waiting, waitingMax            *prometheus.Desc
 }
 
 func newSeries() series {
@@ -46,6 +47,8 @@ func newSeries() series {
 		closed:      d("listener_refused_total", "Connections that were closed at once, by the bound that they would have broken.", "listener", "bound"),
 
 		proxyFailures: d("proxy_failures_total", "Requests that the proxy let in and did not serve, or could not decide.", "kind"),
+		waiting:       d("proxy_waiting", "Requests that the proxy keeps waiting for their turn under leaky buckets."),
+		waitingMax:    d("proxy_waiting_max", "The most that may wait at once."),
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *call) serve() {
 	}
 	c.decide()
 	switch {
-	case !c.outcome.Allowed:
+	case !c.outcome.Allowed, !c.hold():
 		c.refuse()
 	case c.settings.upstream == nil:
 		c.demo()

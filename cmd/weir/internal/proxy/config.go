@@ -21,6 +21,11 @@ type Config struct {
 	// Timeouts are how long upstream and client may take.
 	Timeouts Timeouts
 
+	// MaxWaiting is how many requests may wait at once for their turn under leaky
+	// buckets, 1 or more; 0 means 1,000. One more is refused for as long as it would
+	// have waited. Each that waits keeps its connection.
+	MaxWaiting int
+
 	// TLS is for an https upstream; nil trusts the system's authorities.
 	TLS *tls.Config
 
@@ -65,6 +70,10 @@ const (
 	defaultRead   = 30 * time.Second
 	defaultWrite  = 30 * time.Second
 	defaultDrain  = 2 * time.Second // for what is on its way already
+
+	// A tenth of the connections that a listener has by default: those that wait
+	// leave room for those that do not.
+	defaultWaiting = 1000
 )
 
 func (c Config) complete() (Config, error) {
@@ -78,6 +87,7 @@ func (c Config) complete() (Config, error) {
 	t.Read = cmp.Or(t.Read, defaultRead)
 	t.Write = cmp.Or(t.Write, defaultWrite)
 	t.Drain = cmp.Or(t.Drain, defaultDrain)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, defaultWaiting)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -91,6 +101,9 @@ func (c Config) validate() error {
 	}
 	if c.Settings == nil {
 		add("Settings", "nil", "there is nothing to work by", "hand in a function that returns what NewSettings made")
+	}
+	if c.MaxWaiting < 0 {
+		add("MaxWaiting", c.MaxWaiting, "requests are kept waiting, or a limit would have to refuse them", "leave it out for 1000")
 	}
 	t := c.Timeouts
 	for i, d := range [...]time.Duration{t.Dial, t.Answer, t.Kept, t.Read, t.Write, t.Drain} {

@@ -26,12 +26,20 @@
 // informational answers. A connection upgrade is passed on unless it is to
 // HTTP/2: what follows such an upgrade would reach the upstream undecided.
 //
+// # Who waits
+//
+// A request that a leaky bucket lets in later is kept until then, before its body is
+// read. A client that leaves meanwhile is given back its charge, and nothing is sent
+// on; one that has sent a body is seen to have left when that is read. So many wait
+// at once as [Config] says, and a Drain sends them away: both are refusals by that
+// limit, with its status.
+//
 // # What is charged
 //
 // A request is charged when it is decided, before its body is read. The charge
-// is given back when no connection to the upstream could be made, and in no
-// other case: a client that leaves, or an upstream that answers late, has cost
-// what it cost. Nothing is sent twice but what net/http repeats on a new
+// is given back when no connection to the upstream could be made, or when a request
+// that waited does not go on, and in no other case: a client that leaves later, or an
+// upstream that answers late, has cost what it cost. Nothing is sent twice but what net/http repeats on a new
 // connection because it is safe to: idempotent requests without a body whose
 // kept-open connection turned out closed.
 //

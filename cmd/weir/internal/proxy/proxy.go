@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weirhq/weir/internal/hold"
 )
 
 // Proxy is the handler. It comes from [New] and is safe for concurrent use. It
@@ -15,12 +17,13 @@ type Proxy struct {
 	transport *http.Transport
 	fresh     *http.Transport // each request has a connection of its own
 	logger    *slog.Logger
+	waiting   *hold.Room
 	calls     sync.Pool // *call
 	buffers   sync.Pool // *[copyBuffer]byte
 
 	down atomic.Bool // the last connection to the upstream could not be made
 
-	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone, malformed atomic.Int64
+	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone, malformed, crowded, drained atomic.Int64
 }
 
 // Stats counts the requests that were let in and then not served, and those that
@@ -33,6 +36,8 @@ type Stats struct {
 	BadClients   int64 // the client's body broke off or is no HTTP
 	Gone         int64 // the client left before the upstream answered
 	Malformed    int64 // answered 400, 431 or 501 before anything was decided
+	Crowded      int64 // refused because as many waited as may; the charge was given back
+	Drained      int64 // sent away while they waited, by Drain, or refused after it; likewise
 }
 
 // New makes a Proxy. The error joins a [*weir.FieldError] for each thing that is
@@ -48,6 +53,7 @@ func New(c Config) (*Proxy, error) {
 		transport: newTransport(c),
 		fresh:     newFresh(c),
 		logger:    c.Logger,
+		waiting:   hold.New(c.MaxWaiting),
 	}
 	p.calls.New = func() any { return newCall(p) }
 	p.buffers.New = func() any { return new([copyBuffer]byte) }
@@ -61,6 +67,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.begin(w, r)
 	c.serve()
 }
+
+// Drain sends away the requests that wait for their turn, and keeps none waiting from
+// now on: they are refused, and get back what they were charged. All others are
+// served. Call it before the server is shut down, which would wait for them.
+func (p *Proxy) Drain() { p.waiting.End() }
 
 // Close closes the idle connections to the upstream. Call it when the server has
 // stopped.
@@ -76,5 +87,11 @@ func (p *Proxy) Stats() Stats {
 		BadClients:   p.badClients.Load(),
 		Gone:         p.gone.Load(),
 		Malformed:    p.malformed.Load(),
+		Crowded:      p.crowded.Load(),
+		Drained:      p.drained.Load(),
 	}
 }
+
+// Waiting is how many requests wait now for their turn under leaky buckets, and how
+// many may.
+func (p *Proxy) Waiting() (now, most int) { return p.waiting.Waiting(), p.waiting.Most() }
