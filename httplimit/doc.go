@@ -1,4 +1,5 @@
-// Package httplimit puts limits in front of an [net/http.Handler].
+// Package httplimit puts limits in front of an [net/http.Handler], and behind an
+// [net/http.Client].
 //
 //	store, err := memstore.New(memstore.Config{})
 //	…
@@ -40,6 +41,16 @@
 // back; one that is aborted (http.ErrAbortHandler) does not, because a client
 // can cause that by leaving.
 //
+// # Who waits
+//
+// A request that a leaky bucket lets in later is kept waiting until then: before its
+// body is read and without an answer, so that ReadTimeout and WriteTimeout of the
+// server have to be longer than the longest wait. A caller who leaves meanwhile gets
+// back what he was charged, and the handler never hears of him. At most
+// [Config.MaxWaiting] requests wait at once. [Middleware.Drain] sends them away when
+// a server ends. A caller who has sent a body is seen to have left when that is
+// read.
+//
 // # When something fails
 //
 // A store that errs, and a panic in a store or in a rule's functions, is
@@ -53,4 +64,29 @@
 // KiB, or does not say how much, the refusal carries Connection: close, so that
 // it goes out at once and a refused upload costs no more than what net/http
 // reads while closing. HTTP/2 resets the stream by itself.
+//
+// # Behind a client
+//
+// A [Transport] sends a request when there is room under a limit of one's own, and
+// when the far side wants it, by what its answers said:
+//
+//   - 429, and 403 and 503 with Retry-After: nothing before that. A 429 that does
+//     not say for how long is a second, and twice as long with each in a row, up
+//     to 64 seconds;
+//   - RateLimit (draft 11, and as it was from revision 00 on), X-RateLimit-* and
+//     their kin: no more requests than are left until the reset, counting those
+//     that are under way.
+//
+// After a pause one request goes first, and the others when it is answered, or a
+// second later. Instants that the far side names (an HTTP date, a time since 1970)
+// are measured from its own Date, so that no clock has to be right.
+//
+// With [TransportConfig.Retries] a refused request is sent again. It is one whose
+// method is idempotent, POST and PATCH not among them unless they carry an
+// Idempotency-Key, and that has no body or one that [net/http.Request.GetBody]
+// gives anew. Any other refusal, and the last one, is the answer, whole and unread.
+//
+// Memory is bounded by the requests under way and 4096 keys beside them, whatever
+// hosts are asked and whatever they say: of more that want to be left alone, the
+// one whose pause ends first is forgotten.
 package httplimit

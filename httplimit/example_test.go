@@ -1,10 +1,14 @@
 package httplimit_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/header"
@@ -91,4 +95,44 @@ func ExampleNew() {
 	// weir: rule login: Limits[1] "1 per 60s": another limit of the list is named 1m as well; name one of them, as in "burst: 20/s"
 	// weir: rule login: Name: another rule has the same; limits under one name share their states: choose another
 	// weir: rule login: OnError local: no choice for a store that fails; use weir.Closed or weir.Open
+}
+
+// A client that protects another's quota: under a limit of its own, and by what the
+// other says. Here nothing waits, and the caller learns when to try again.
+func ExampleNewTransport() {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("RateLimit", `"api";r=0;t=30`)
+		fmt.Fprintln(w, "the last one for now")
+	}))
+	defer api.Close()
+
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(store, weir.MustLimit("api", "100/min burst 10"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	transport, err := httplimit.NewTransport(httplimit.TransportConfig{Limiter: limiter, FailFast: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := &http.Client{Transport: transport}
+
+	for range 2 {
+		res, err := client.Get(api.URL)
+		if notSent := (*httplimit.NotSentError)(nil); errors.As(err, &notSent) {
+			fmt.Println("not sent; try again in", time.Until(notSent.RetryAt).Round(time.Second))
+			continue
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, _ = io.Copy(os.Stdout, res.Body)
+		res.Body.Close()
+	}
+	// Output:
+	// the last one for now
+	// not sent; try again in 30s
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"runtime/debug"
@@ -36,6 +37,12 @@ type Env struct {
 
 	// IsTerminal reports whether a stream is a terminal.
 	IsTerminal func(stream any) bool
+
+	// Run runs a program that reads nothing, to its end. Where the context ends
+	// before, the program is asked to end as well, and made to when it does not. The
+	// error of one that has failed has an ExitCode; that of one whose reader has gone
+	// is a syscall.EPIPE.
+	Run func(ctx context.Context, stdout, stderr io.Writer, name string, args ...string) error
 
 	// Signals receives the signals of a list until it is stopped.
 	Signals func(list ...os.Signal) (got <-chan os.Signal, stop func())

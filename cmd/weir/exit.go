@@ -25,13 +25,13 @@ var exitCodes = [...]struct {
 	meaning string
 }{
 	{exitOK, "ok"},
-	{exitFailure, "failure at run time: an address in use, requests cut off when draining took too long"},
+	{exitFailure, "failure at run time: an address in use, requests cut off when draining took too long, a command that failed under pace"},
 	{exitUsage, "usage: an unknown command or flag, a malformed argument, no rules file found"},
 	{exitInvalid, "invalid configuration: what is wrong stands in the diagnostics"},
 	{exitWarnings, "warnings, under check --strict"},
 	{exitVerdict, "verdict: refused, under take"},
 	{exitUnreachable, "the daemon, or the store behind it, cannot be reached"},
-	{exitInterrupted, "interrupted: by SIGINT, or by a second signal while draining"},
+	{exitInterrupted, "interrupted: by SIGINT, by SIGTERM under pace, or by a second signal while draining"},
 }
 
 // exitError is an error that knows its exit code. One without a message has been

@@ -3,8 +3,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"syscall"
 	"time"
 	_ "time/tzdata" // calendars mean the same on a machine without zone files, such as an empty container
 )
@@ -24,6 +29,7 @@ func processEnv() *Env {
 		Now:        time.Now,
 		Elapsed:    func() time.Duration { return time.Since(start) },
 		Every:      every,
+		Run:        runProgram,
 		IsTerminal: isTerminal,
 		Signals:    signals,
 		BuildInfo:  buildInfo,
@@ -41,6 +47,27 @@ func exists(path string) bool {
 func every(d time.Duration) (ticks <-chan time.Time, stop func()) {
 	t := time.NewTicker(d)
 	return t.C, t.Stop
+}
+
+// killTime is how long a program may take to end that was asked to.
+const killTime = 5 * time.Second
+
+// runProgram runs a program that reads nothing, to its end.
+func runProgram(ctx context.Context, stdout, stderr io.Writer, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killTime
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		switch status, _ := exit.Sys().(syscall.WaitStatus); {
+		case status.Signaled() && status.Signal() == syscall.SIGPIPE:
+			return syscall.EPIPE
+		case status.Signaled() && status.Signal() == syscall.SIGINT: // a terminal tells both, and who hears of it first is chance
+			return exits(exitInterrupted, nil)
+		}
+	}
+	return err
 }
 
 // signals receives those signals until it is stopped. There is room for many while

@@ -16,6 +16,7 @@ var otherNames = [...]struct {
 	{"check", []string{"validate", "verify", "lint", "test", "vet", "configtest"}},
 	{"explain", []string{"why", "trace", "debug", "describe", "dry-run", "simulate"}},
 	{"take", []string{"acquire", "consume", "allow", "hit", "limit"}},
+	{"pace", []string{"throttle", "slow", "delay", "sleep", "every", "watch", "repeat"}},
 	{"completion", []string{"completions", "autocomplete"}},
 	{"help", []string{"usage", "commands"}},
 }

@@ -64,7 +64,7 @@ func newRootCmd(env *Env) *cobra.Command {
 			if asked {
 				return printVersion(env, false)
 			}
-			return usagef("a command is missing: serve, check, explain, take, version, completion or help")
+			return usagef("a command is missing: serve, check, explain, take, pace, version, completion or help")
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -78,6 +78,7 @@ func newRootCmd(env *Env) *cobra.Command {
 		newCheckCmd(env),
 		newExplainCmd(env),
 		newTakeCmd(env),
+		newPaceCmd(env),
 		newVersionCmd(env),
 		newCompletionCmd(env),
 		newExitCodesTopic(),

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 //	                           sends a request, and checks the status; the answer
 //	                           is standard output then
 //	until STATUS METHOD URL    sends it again and again, until the status is this
+//	timed CODE FILE ARGS…      runs weir with FILE as standard input and a clock that
+//	                           turns when it is waited for; each line of standard
+//	                           output begins with the time at which it was written.
+//	                           Programs are played: see timed.run
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -51,6 +55,7 @@ func TestScript(t *testing.T) {
 			"ends":   endsCmd,
 			"http":   httpCmd,
 			"until":  untilCmd,
+			"timed":  timedCmd,
 		},
 	})
 }

@@ -13,9 +13,11 @@ import (
 var clocks = map[string]string{
 	"cmd/weir/internal/proxy/deadline.go": "deadlines of connections are instants of the system's clock",
 
-	"memstore/clock.go":    "the clock of the store that decides",
-	"policy/clock.go":      "tokens begin and end by the wall clock",
-	"storetest/history.go": "a history records when calls began and ended",
+	"httplimit/patience.go": "a client waits for its turn, for so long and no longer",
+	"internal/hold/room.go": "requests are kept waiting for as long as they were told",
+	"memstore/clock.go":     "the clock of the store that decides",
+	"policy/clock.go":       "tokens begin and end by the wall clock",
+	"storetest/history.go":  "a history records when calls began and ended",
 }
 
 // ticking lists what reads the clock or waits on it, in package time.

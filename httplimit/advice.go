@@ -1,0 +1,197 @@
+package httplimit
+
+import (
+	"net/http"
+	"time"
+)
+
+// advice is what one answer of the far side says of further requests. Spans count
+// from when the answer came.
+type advice struct {
+	refused bool          // the request was not let in
+	wait    time.Duration // of a refusal: until the next makes sense; 0: it does not say
+
+	stated bool          // of what was let in: left and reset are known
+	left   int64         // requests that may still go before reset
+	reset  time.Duration // more than 0
+}
+
+// readAdvice reads an answer that came at now, by our wall clock. What is malformed
+// counts as absent.
+//
+// Retry-After goes before everything else (draft-ietf-httpapi-ratelimit-headers-11,
+// section 7), and where there is none a refusal waits for the quota that is used up,
+// or for the longest reset that it names. 403 is a refusal where it says when to
+// come back, or that nothing is left: some APIs use it so. 503 is one with
+// Retry-After alone.
+func readAdvice(status int, h http.Header, now time.Time) advice {
+	far := farTime(h, now)
+	q := readQuota(h, far)
+	wait, said := readRetryAfter(h, far)
+	switch {
+	case status == http.StatusTooManyRequests && !said:
+		if q.stated && q.left == 0 {
+			return advice{refused: true, wait: q.reset}
+		}
+		return advice{refused: true, wait: q.longest}
+	case status == http.StatusForbidden && !said && q.stated && q.left == 0:
+		return advice{refused: true, wait: q.reset}
+	case said && (status == http.StatusTooManyRequests || status == http.StatusForbidden || status == http.StatusServiceUnavailable):
+		return advice{refused: true, wait: wait}
+	}
+	return advice{stated: q.stated, left: q.left, reset: q.reset}
+}
+
+// farTime is the time of the far side's clock when the answer was made: what
+// instants that it names are measured from, so that it does not matter how wrong
+// that clock is. A Date has whole seconds, rounded down: no wait comes out too
+// short by it. Where there is none, our clock stands for theirs.
+func farTime(h http.Header, now time.Time) time.Time {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		return date
+	}
+	return now
+}
+
+// quota is what an answer says of how much is left. Of several statements the one
+// with the least left counts, and of those with as little the one that lasts
+// longest.
+type quota struct {
+	stated  bool
+	left    int64
+	reset   time.Duration
+	longest time.Duration // the longest reset that is named at all
+}
+
+// add takes in one statement. What is over already says nothing.
+func (q *quota) add(left int64, reset time.Duration) {
+	if reset <= 0 {
+		return
+	}
+	q.longest = max(q.longest, reset)
+	if !q.stated || left < q.left || left == q.left && reset > q.reset {
+		q.stated, q.left, q.reset = true, left, reset
+	}
+}
+
+// readQuota reads the RateLimit fields of all revisions of the draft, and those
+// that came before it. An answer that a cache has kept says nothing (section 7.3).
+func readQuota(h http.Header, far time.Time) quota {
+	var q quota
+	if age, _, ok := readNumber(h.Get("Age")); ok && age > 0 {
+		return q
+	}
+	q.addRateLimit(h["Ratelimit"], h["Ratelimit-Policy"])
+	for _, f := range families {
+		q.addFamily(h, f, far)
+	}
+	return q
+}
+
+// addRateLimit reads the field RateLimit. Its parameters are r and t in revisions
+// 08 to 11; a and w are what is proposed to follow.
+func (q *quota) addRateLimit(lines, policies []string) {
+	states := readList(lines)
+	if states == nil {
+		q.addDictionary(readDictionary(lines))
+		return
+	}
+	rules := readList(policies)
+	for i := range states {
+		s := &states[i]
+		left, ok := s.param("r").count()
+		window, timed := s.param("t").count()
+		if !ok {
+			left, ok = s.param("a").count()
+			window, timed = s.param("w").count()
+		}
+		unit, longest := policyOf(rules, s.name)
+		if !timed {
+			window = longest // the window is no longer than that
+		}
+		if ok && counts(unit, left) {
+			q.add(left, inSeconds(window))
+		}
+	}
+}
+
+// counts reports whether what is left of a quota in a unit (section 3.1.2) says
+// anything of requests: of bytes and the like once there are none, of slots never,
+// since they come back when their holders are done.
+func counts(unit string, left int64) bool {
+	switch unit {
+	case "", "request", "requests": // the registry and the text of the draft differ
+		return true
+	case "concurrent-requests":
+		return false
+	}
+	return left == 0
+}
+
+// policyOf finds a policy's unit and its window in seconds.
+func policyOf(rules []member, name string) (unit string, window int64) {
+	for i := range rules {
+		if rules[i].name == name {
+			window, _ = rules[i].param("w").count()
+			return rules[i].param("qu").text, window
+		}
+	}
+	return "", 0
+}
+
+// addDictionary reads `limit=100, remaining=50, reset=5`, revision 07.
+func (q *quota) addDictionary(members []member) {
+	var left, reset int64
+	var ok, timed bool
+	for _, m := range members {
+		switch m.name {
+		case "remaining":
+			left, ok = m.value.count()
+		case "reset":
+			reset, timed = m.value.count()
+		}
+	}
+	if ok && timed {
+		q.add(left, inSeconds(reset))
+	}
+}
+
+// family is a pair of fields that many send in place of RateLimit.
+type family struct {
+	remaining string
+	reset     string
+	units     bool // not of requests: it matters once none is left
+}
+
+// families are those of revisions 00 to 06 of the draft, of GitHub and those who
+// followed it, of Twitter and Okta, of Discord, and of services that count tokens.
+var families = [...]family{
+	{remaining: "Ratelimit-Remaining", reset: "Ratelimit-Reset"},
+	{remaining: "X-Ratelimit-Remaining", reset: "X-Ratelimit-Reset"},
+	{remaining: "X-Rate-Limit-Remaining", reset: "X-Rate-Limit-Reset"},
+	{remaining: "X-Ratelimit-Remaining-Requests", reset: "X-Ratelimit-Reset-Requests"},
+	{remaining: "X-Ratelimit-Remaining-Tokens", reset: "X-Ratelimit-Reset-Tokens", units: true},
+	{remaining: "Anthropic-Ratelimit-Requests-Remaining", reset: "Anthropic-Ratelimit-Requests-Reset"},
+	{remaining: "Anthropic-Ratelimit-Tokens-Remaining", reset: "Anthropic-Ratelimit-Tokens-Reset", units: true},
+	{remaining: "Anthropic-Ratelimit-Input-Tokens-Remaining", reset: "Anthropic-Ratelimit-Input-Tokens-Reset", units: true},
+	{remaining: "Anthropic-Ratelimit-Output-Tokens-Remaining", reset: "Anthropic-Ratelimit-Output-Tokens-Reset", units: true},
+}
+
+// addFamily reads one pair of fields. Where proxies have added lines of their own,
+// the first of one belongs to the first of the other, and so on.
+func (q *quota) addFamily(h http.Header, f family, far time.Time) {
+	counts := h[f.remaining]
+	for i, text := range h[f.reset] {
+		reset, ok := readReset(text, far)
+		if !ok {
+			continue
+		}
+		q.longest = max(q.longest, reset)
+		if i >= len(counts) {
+			continue
+		}
+		if left, _, ok := readNumber(counts[i]); ok && (left == 0 || !f.units) {
+			q.add(left, reset)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package httplimit
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// today is when the answers of these tests come.
+func today() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 123456789, time.UTC) }
+
+// mostSpan is what all spans are cut to that are compared: a Transport does so
+// with MaxPause, and longer ones have no meaning.
+const mostSpan = 30 * 24 * time.Hour
+
+// compare reads an answer in both ways.
+func (f *refFields) compare(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, status int, h http.Header,
+) {
+	t.Helper()
+	got := readAdvice(status, h, today())
+	want := f.advice(status, h, today(), mostSpan)
+	got.wait, got.reset = min(got.wait, mostSpan), min(got.reset, mostSpan)
+	if got != want {
+		t.Fatalf("%d %v: %+v, want %+v", status, h, got, want)
+	}
+	if got.wait < 0 || got.reset < 0 || got.left < 0 || got.stated && got.reset == 0 {
+		t.Fatalf("%d %v: %+v", status, h, got)
+	}
+}
+
+// fieldNames are those that are read, in canonical form.
+func fieldNames() []string {
+	names := []string{"Date", "Age", "Ratelimit", "Ratelimit-Policy"}
+	for _, d := range delays {
+		names = append(names, d.name)
+	}
+	for _, f := range families {
+		names = append(names, f.remaining, f.reset)
+	}
+	return names
+}
+
+// FuzzAdvice reads answers whose header is any text: a line a field, `name: value`,
+// or `value` for the field whose turn it is.
+func FuzzAdvice(f *testing.F) {
+	for _, seed := range []struct {
+		status int
+		header string
+	}{
+		{429, "Retry-After: 120"},
+		{429, "Date: Mon, 30 Nov 2026 12:00:00 GMT\nRetry-After: Mon, 30 Nov 2026 12:00:30 GMT"},
+		{503, "Retry-After: 2.0\nRetry-After: -1\nRetry-After-Ms: 1999.5"},
+		{429, "Retry-After: 99999999999999999999999\nX-Ratelimit-Retry-After: 1"},
+		{200, "Ratelimit: \"burst\";r=19;t=1, \"hour\";r=731;t=2632\nRatelimit-Policy: \"burst\";q=20;w=1, \"hour\";q=1000;w=3600;acme-burst=50"},
+		{200, "Ratelimit: \"a\\\"b\\\\\";r=0;t=12;pk=:cHsdsRa894==:;x=@1;y=%\"%e2\";z=?1;n=-1.500;*=tok/en:x"},
+		{429, "Ratelimit: \"x\"; r=0; t=10\nAge: 0"},
+		{200, "Ratelimit: limit=100, remaining=0, reset=5\nAge: 17"},
+		{200, "Ratelimit: \"b\";r=0;t=3\nRatelimit-Policy: \"b\";q=1;qu=\"content-bytes\";w=9"},
+		{403, "X-Ratelimit-Remaining: 0\nX-Ratelimit-Reset: 1796040060\nDate: Mon, 30 Nov 2026 12:00:00 GMT"},
+		{200, "X-Ratelimit-Remaining: 5\nX-Ratelimit-Reset: 1796040060123\nX-Rate-Limit-Remaining: 1\nX-Rate-Limit-Reset: 6m0s"},
+		{200, "X-Ratelimit-Remaining-Tokens: 0\nX-Ratelimit-Reset-Tokens: 20ms\nX-Ratelimit-Reset: 2026-11-30T12:01:00Z"},
+		{200, "Ratelimit-Remaining: 0\nRatelimit-Reset: 1796040000.25"},
+	} {
+		f.Add(seed.status, seed.header)
+	}
+	fields := newRefFields()
+	f.Fuzz(func(t *testing.T, status int, text string) {
+		h := http.Header{}
+		for line := range strings.SplitSeq(text, "\n") {
+			name, value, _ := strings.Cut(line, ": ")
+			h[name] = append(h[name], value)
+		}
+		for _, s := range []int{status, 200, 429, 403, 503} {
+			fields.compare(t, s, h)
+		}
+	})
+}
+
+// The same with headers that are put together from what means something.
+func TestAdviceIsWhatTheReferenceReads(t *testing.T) {
+	names, fields := fieldNames(), newRefFields()
+	values := rapid.OneOf(
+		rapid.SampledFrom([]string{
+			"0", "1", "5", "60", "3600", "-1", "1.5", "0.0", "007", "", " 5", "5 ", "1e5", "+5", ".5", "5.", "999999999", "1000000000",
+			"1796040060", "1796040060.25", "99999999999", "100000000000", "1796040060123", "99999999999999999999",
+			"Mon, 30 Nov 2026 12:00:30 GMT", "Mon, 30 Nov 2026 11:00:30 GMT", "Monday, 30-Nov-26 12:00:09 GMT", "Mon Nov 30 12:00:07 2026",
+			"2026-11-30T12:00:09Z", "2026-11-30T13:00:09.5+01:00", "6m0s", "20ms", "-6m", "1h2m", "limit=9, remaining=0, reset=4",
+			"remaining=1;x, reset=3", "remaining, reset=3", "remaining=0, remaining=1, reset=2", "remaining=0, reset=2,",
+		}),
+		rapid.Custom(drawList),
+	)
+	rapid.Check(t, func(rt *rapid.T) {
+		h := http.Header{}
+		for range rapid.IntRange(1, 6).Draw(rt, "fields") {
+			name := rapid.SampledFrom(names).Draw(rt, "name")
+			if rapid.Bool().Draw(rt, "list") {
+				name = rapid.SampledFrom(names[2:4]).Draw(rt, "list name")
+			}
+			h[name] = append(h[name], values.Draw(rt, "value"))
+		}
+		fields.compare(rt, rapid.SampledFrom([]int{200, 304, 403, 429, 500, 503}).Draw(rt, "status"), h)
+	})
+}
+
+// drawList draws a list of items, and at times one that is none.
+func drawList(rt *rapid.T) string {
+	value := rapid.SampledFrom([]string{
+		"=0", "=1", "=5", "=60", "=-1", "=1.5", "=999999999999999", "=1000000000000000", "", "=", `="requests"`, `="content-bytes"`,
+		`="concurrent-requests"`, `="request"`, `=""`, "=tok", "=:aGk=:", "=:a b:", "=?1", "=?2", "=@5", "=@1.5", `=%"a%c3%a4"`, `=%"%C3"`, "=(1 2)", `="\x"`,
+	})
+	var b strings.Builder
+	for i := range rapid.IntRange(1, 3).Draw(rt, "members") {
+		if i > 0 {
+			b.WriteString(rapid.SampledFrom([]string{", ", ",", " \t, ", ";", ",,"}).Draw(rt, "comma"))
+		}
+		b.WriteString(rapid.SampledFrom([]string{`"a"`, `"b"`, `"a\"\\"`, `"ä"`, `tok`, `"`, "5"}).Draw(rt, "name"))
+		for range rapid.IntRange(0, 4).Draw(rt, "parameters") {
+			b.WriteString(rapid.SampledFrom([]string{";", "; ", ";", " ;"}).Draw(rt, "semicolon"))
+			b.WriteString(rapid.SampledFrom([]string{"r", "t", "a", "w", "q", "qu", "pk", "R", "x-y", "*"}).Draw(rt, "key"))
+			b.WriteString(value.Draw(rt, "value"))
+		}
+	}
+	return b.String()
+}
+
+func mustURL(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

@@ -1,0 +1,237 @@
+package httplimit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/weirhq/weir"
+)
+
+// trip is the way of one request through a Transport.
+type trip struct {
+	*Transport
+
+	part     weir.Part
+	lane     *lane
+	patience patience
+	outcome  weir.Outcome
+}
+
+// run sends the request, and again while it is refused and may be.
+func (t *trip) run(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	for attempt := 0; ; attempt++ {
+		number, err := t.enter(ctx)
+		if err != nil {
+			closeBody(r)
+			return nil, err
+		}
+		res, refused, err := t.send(r, number)
+		if !refused || attempt >= t.retries || !t.worthwhile(ctx) {
+			return res, err
+		}
+		next := again(r)
+		if next == nil {
+			return res, nil
+		}
+		discard(res.Body)
+		r = next
+	}
+}
+
+// send sends the request and learns from its answer.
+func (t *trip) send(r *http.Request, number uint64) (res *http.Response, refused bool, err error) {
+	answered := false
+	defer func() {
+		if !answered { // or the base has panicked
+			t.lanes.lose(t.lane)
+		}
+	}()
+	res, err = t.base.RoundTrip(r)
+	if err != nil || res == nil {
+		return res, false, err
+	}
+	a := readAdvice(res.StatusCode, res.Header, now())
+	t.lanes.learn(t.lane, number, a, now(), t.maxPause)
+	answered = true
+	return res, a.refused, nil
+}
+
+// worthwhile reports whether the wait that a refusal asks for is one that this
+// request can bear. If not, the refusal is its answer.
+func (t *trip) worthwhile(ctx context.Context) bool {
+	return t.patience.refuses(ctx, t.lanes.closed(t.lane, now())) == nil
+}
+
+// enter waits until a request may be sent: until the far side wants one again, and
+// there is room under the limit of one's own, which is charged last. The number is
+// that of the request on its lane.
+//
+// All requests of a key go through here one by one, in the order in which they
+// came, so that one alone looks when there is room and none is overtaken for ever.
+func (t *trip) enter(ctx context.Context) (number uint64, err error) {
+	if !t.patience.failFast {
+		if err := t.queue(ctx); err != nil {
+			return 0, err
+		}
+		defer func() { <-t.lane.turn }()
+	}
+	for {
+		if err := t.awaitFarSide(ctx); err != nil {
+			return 0, err
+		}
+		if err := t.awaitRoom(ctx); err != nil {
+			return 0, err
+		}
+		if ctx.Err() != nil {
+			_ = t.giveBack(ctx) // that nothing was sent is the news; what a store kept, time gives back
+			return 0, context.Cause(ctx)
+		}
+		if number, ok := t.lanes.admit(t.lane, now()); ok {
+			return number, nil
+		}
+		if err := t.giveBack(ctx); err != nil { // an answer that came meanwhile has closed the lane
+			return 0, err
+		}
+	}
+}
+
+// queue waits for the turn.
+func (t *trip) queue(ctx context.Context) error {
+	err := t.patience.queue(ctx, t.lane.turn)
+	if errors.Is(err, errMaxWait) {
+		return t.notSent(t.lanes.closed(t.lane, now()), nil, err)
+	}
+	return err
+}
+
+// awaitFarSide waits for as long as the far side wants to be left alone.
+func (t *trip) awaitFarSide(ctx context.Context) error {
+	for {
+		d := t.lanes.closed(t.lane, now())
+		if d == 0 {
+			return nil
+		}
+		if err := t.await(ctx, d, t.lane.news, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// leastWait is how long it takes at least until a limit without room is asked
+// again, whatever its store says.
+const leastWait = time.Millisecond
+
+// awaitRoom takes one unit under the limit of one's own, as soon as there is one.
+func (t *trip) awaitRoom(ctx context.Context) error {
+	if t.limiter == nil {
+		return nil
+	}
+	for {
+		o := &t.outcome
+		err := t.limiter.Take(ctx, o, 1, t.part)
+		switch {
+		case err != nil:
+			return &NotSentError{err: err}
+		case o.Allowed:
+			return t.hold(ctx, time.Duration(o.Delay)*time.Microsecond)
+		case o.Never || o.Cause != weir.ByLimits:
+			return &NotSentError{err: errDenied}
+		}
+		d := max(leastWait, time.Duration(o.RetryAfter)*time.Microsecond)
+		if err := t.await(ctx, d, nil, o.Limit()); err != nil {
+			return err
+		}
+	}
+}
+
+// hold keeps a request that was let in for as long as its limit says (a leaky bucket
+// does), or gives its place up.
+func (t *trip) hold(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	err := t.await(ctx, d, nil, t.outcome.Limit())
+	if err != nil {
+		_ = t.giveBack(ctx) // why it is not sent is the news; what a store kept, time gives back
+	}
+	return err
+}
+
+// await waits for d or for news, if this request can bear that.
+func (t *trip) await(ctx context.Context, d time.Duration, news <-chan struct{}, limit *weir.Limit) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := t.patience.refuses(ctx, d); err != nil {
+		return t.notSent(d, limit, err)
+	}
+	return t.patience.wait(ctx, d, news)
+}
+
+func (t *trip) notSent(d time.Duration, limit *weir.Limit, err error) error {
+	return &NotSentError{RetryAt: now().Add(d), Limit: limit, wait: d, err: err}
+}
+
+// giveBack undoes what awaitRoom took. The context may have ended: the refund is
+// not prevented by that.
+func (t *trip) giveBack(ctx context.Context) error {
+	if t.limiter == nil {
+		return nil
+	}
+	if err := t.limiter.Refund(context.WithoutCancel(ctx), &t.outcome); err != nil {
+		return &NotSentError{err: err}
+	}
+	return nil
+}
+
+// mostDiscarded is how much of a refusal's body is read so that its connection can
+// be used again. It is as much as such bodies commonly have; of longer ones the
+// connection is closed.
+const mostDiscarded = 4 << 10
+
+// discard ends the body of an answer that nobody gets.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, mostDiscarded+1) // whether it ended is the connection's affair
+	_ = body.Close()
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close() // it was not read
+	}
+}
+
+// again makes a request that is sent once more, and nil where that may not be.
+func again(r *http.Request) *http.Request {
+	if !idempotent(r) {
+		return nil
+	}
+	next := r.WithContext(r.Context())
+	if r.Body == nil || r.Body == http.NoBody {
+		return next
+	}
+	if r.GetBody == nil {
+		return nil
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil
+	}
+	next.Body = body
+	return next
+}
+
+// idempotent reports whether sending a request twice does no more than sending it
+// once: by its method (RFC 9110, section 9.2.2), or because it says so with a key
+// that net/http knows as well.
+func idempotent(r *http.Request) bool {
+	switch r.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return len(r.Header["Idempotency-Key"])+len(r.Header["X-Idempotency-Key"]) > 0
+}
