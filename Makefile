@@ -13,6 +13,7 @@ FUZZTIME ?= 30s # how long each
 BENCH    ?= .   # which benchmarks to run
 COUNT    ?= 6   # how often each
 OLD      ?=     # a copy of an earlier dist/bench.txt, to compare with
+ARGS     ?=     # flags of bench, flags and packages of mutate
 
 .PHONY: help
 help: ## Say what make can do
@@ -48,10 +49,19 @@ fuzz: ## Fuzz: FUZZ=regexp chooses targets, FUZZTIME=30s is the time for each
 	@scripts/fuzz.sh '$(strip $(FUZZTIME))' '$(strip $(FUZZ))'
 
 .PHONY: bench
-bench: ## Measure into dist/bench.txt: BENCH=regexp, COUNT=6; OLD=file compares with an earlier one
+bench: ## Compare with the peers, an hour; less with ARGS='-sizes hot,1e5 -rounds 1' (bench/README.md)
+	@cd bench && GOWORK=off go build -o ../bin/bench .
+	@bin/bench $(ARGS)
+
+.PHONY: microbench
+microbench: ## Run the Go benchmarks into dist/bench.txt: BENCH=regexp, COUNT=6; OLD=file compares with an earlier one
 	@mkdir -p dist
 	go test -run='^$$' -bench='$(strip $(BENCH))' -count=$(strip $(COUNT)) work | tee dist/bench.txt
 	@"$$(scripts/tool.sh benchstat)" $(OLD) dist/bench.txt
+
+.PHONY: mutate
+mutate: ## See whether tests fail on small changes to the code, two hours; less with ARGS='-sample 20 ./memstore'
+	@scripts/mutate.sh $(ARGS)
 
 .PHONY: cover
 cover: ## Measure coverage into dist/cover.html

@@ -45,10 +45,20 @@ floods() {
 	xargs "${test[@]}" -run "$without_race" <<<"$packages"
 }
 
+comparison() { # the peers, which stand outside the workspace, a few asks each
+	(cd bench && GOWORK=off "${test[@]}" -race ./...)
+}
+
+tools() { # which stand outside the workspace too
+	(cd tools && GOWORK=off "${test[@]}" ./...)
+}
+
 step lint "${MAKE:-make}" lint
 step build "${MAKE:-make}" build
 step benchmarks benchmarks
 step fuzz scripts/fuzz.sh "$fuzztime"
+step comparison comparison
+step tools tools
 step 'floods and processes' floods
 step tests "${test[@]}" -race -skip "$without_race" work
 

@@ -1,0 +1,159 @@
+package lineup
+
+import (
+	"time"
+)
+
+// A Verdict is what a limiter says of one ask.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Refused Verdict = iota // the limit says no
+	Allowed                // one unit is charged
+	Failed                 // an error instead of a decision
+)
+
+// verdict is that of a limiter that knows no errors.
+func verdict(allowed bool) Verdict {
+	if allowed {
+		return Allowed
+	}
+	return Refused
+}
+
+// An Ask takes one unit for a key. It belongs to one goroutine.
+type Ask func(key string) Verdict
+
+// A Quota is what a limiter is told to allow each key: Count units every Per,
+// and Burst at once where a limiter can tell the two apart.
+type Quota struct {
+	Count int64
+	Per   time.Duration
+	Burst int64
+}
+
+// perSecond is the rate as most limiters want it.
+func (q Quota) perSecond() float64 { return float64(q.Count) / q.Per.Seconds() }
+
+// Ample is a quota that nobody exhausts, 10⁹ a second: every decision is allowed
+// and written. It is told by the hour, so that no window ends and no counter is
+// thrown away while somebody measures, and has a burst of a thousand seconds, so
+// that a key that has been put in debt stays worth its place for as long.
+func Ample() Quota {
+	return Quota{Count: 3_600_000_000_000, Per: time.Hour, Burst: 1_000_000_000_000}
+}
+
+// Spent is a quota that a key's first ask exhausts: every other is refused.
+func Spent() Quota { return Quota{Count: 1, Per: time.Hour, Burst: 1} }
+
+// A Limiter is one contender at work.
+type Limiter struct {
+	// Ask makes what one goroutine asks with.
+	Ask func() Ask
+	// Fill puts a key into the table before anything is measured; nil means
+	// that Ask does.
+	Fill Ask
+	// Check says what is wrong with a filled table; nil means nothing can be.
+	Check func(keys int) error
+	// Close ends what the limiter has started; nil means nothing.
+	Close func()
+}
+
+// A Kind says what a contender is compared as.
+type Kind uint8
+
+// The kinds.
+const (
+	Floor   Kind = iota // no limiter: what nothing can be faster than
+	Weir                // ours
+	Keyed               // a limiter of many keys
+	Counter             // counts by key as a limiter does, and decides nothing
+	Single              // a limiter of one key
+)
+
+// An Algorithm says what a limiter may admit.
+type Algorithm uint8
+
+// The algorithms.
+const (
+	None        Algorithm = iota // admits everything
+	TokenBucket                  // the burst, and the rate
+	Spaced                       // one at once, and the rate
+	FixedWindow                  // the count in each window, the first of which begins with the limiter or its first ask
+	TwoWindows                   // the count, and the rate: two weighted counters
+)
+
+// String is the algorithm in words.
+func (a Algorithm) String() string {
+	return [...]string{"none", "token bucket", "spaced", "fixed window", "two windows"}[a]
+}
+
+// Most is the bound of the algorithm: how many asks of one key it may admit
+// within a time. It is 0 where there is none.
+func (a Algorithm) Most(q Quota, t time.Duration) int64 {
+	flow := int64(q.perSecond() * t.Seconds())
+	switch a {
+	case TokenBucket:
+		return q.Burst + flow
+	case Spaced:
+		return 1 + flow
+	case FixedWindow:
+		return q.Count * (int64(t/q.Per) + 1)
+	case TwoWindows:
+		return q.Count + flow
+	default:
+		return 0
+	}
+}
+
+// A Contender is one way to limit.
+type Contender struct {
+	// Name is how tables call it.
+	Name string
+	// Module is where it comes from, for its version; empty for what is here.
+	Module string
+	// Kind and Algorithm say what it is.
+	Kind      Kind
+	Algorithm Algorithm
+	// Waits means that it never refuses: it holds the caller instead.
+	Waits bool
+	// Remark is what a reader of its figures has to know.
+	Remark string
+	// New makes it, with room for that many keys where it wants to know.
+	New func(q Quota, keys int) (*Limiter, error)
+}
+
+// Refuses reports whether asks beyond the quota are refused.
+func (c *Contender) Refuses() bool { return c.Algorithm != None && !c.Waits }
+
+// All lists the contenders in the order of the tables.
+func All() []Contender {
+	return append(append(append(floors(), weirs()...), keyed()...), single()...)
+}
+
+func keyed() []Contender {
+	const xtime = "golang.org/x/time"
+	return []Contender{
+		{Name: "x/time/rate, Mutex map", Module: xtime, Kind: Keyed, Algorithm: TokenBucket, New: xtimeMutex},
+		{Name: "x/time/rate, RWMutex map", Module: xtime, Kind: Keyed, Algorithm: TokenBucket, New: xtimeRWMutex},
+		{Name: "x/time/rate, sync.Map", Module: xtime, Kind: Keyed, Algorithm: TokenBucket, New: xtimeSyncMap},
+		{Name: "x/time/rate, xsync.Map", Module: "github.com/puzpuzpuz/xsync/v4", Kind: Keyed, Algorithm: TokenBucket, New: xtimeXsync},
+		{Name: "go-limiter memorystore", Module: "github.com/sethvargo/go-limiter", Kind: Keyed, Algorithm: FixedWindow, New: goLimiter},
+		{Name: "throttled GCRA, map", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "never forgets a key", New: throttledMap},
+		{Name: "throttled GCRA, LRU", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "drops whoever was seen longest ago, limited or not", New: throttledLRU},
+		{Name: "ulule memory", Module: "github.com/ulule/limiter/v3", Kind: Keyed, Algorithm: FixedWindow, New: ulule},
+		{Name: "httprate counter", Module: "github.com/go-chi/httprate", Kind: Counter, Algorithm: TwoWindows, Remark: "Get and IncrementBy without OnLimit's lock: two steps, no decision", New: httprateCounter},
+		{Name: "httprate OnLimit", Module: "github.com/go-chi/httprate", Kind: Keyed, Algorithm: TwoWindows, Remark: "its decision; no fields written", New: httprateOnLimit},
+	}
+}
+
+func single() []Contender {
+	const failsafe = "github.com/failsafe-go/failsafe-go"
+	return []Contender{
+		{Name: "x/time/rate", Module: "golang.org/x/time", Kind: Single, Algorithm: TokenBucket, New: xtimeSingle},
+		{Name: "uber ratelimit", Module: "go.uber.org/ratelimit", Kind: Single, Algorithm: TokenBucket, Waits: true, Remark: "waits instead of refusing", New: uber},
+		{Name: "failsafe smooth", Module: failsafe, Kind: Single, Algorithm: Spaced, New: failsafeSmooth},
+		{Name: "failsafe bursty", Module: failsafe, Kind: Single, Algorithm: FixedWindow, New: failsafeBursty},
+	}
+}

@@ -1,0 +1,8 @@
+// Package measure takes the measures: how long a decision takes, how much room a
+// key takes, how long the slowest insertion takes while a table grows, and how
+// much is admitted when many ask for one key at once.
+//
+// A [Request] says what is to be measured and a [Sample] what came of it. The
+// program runs each request in a process of its own, so that no contender pays
+// for another's heap; see [Request.Run].
+package measure

@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/weirhq/weir/bench/internal/keyset"
+	"github.com/weirhq/weir/bench/internal/lineup"
+	"github.com/weirhq/weir/bench/internal/measure"
+)
+
+// The bars that weir has set itself.
+const (
+	barSerial   = 0.6  // of the fastest keyed peer
+	barParallel = 0.5  // likewise, on all processors
+	barAbove    = 30   // ns above bare, serial
+	barBytes    = 40   // a key, with ten million
+	barScanned  = 1024 // KiB that the garbage collector looks through, likewise
+	barAllocs   = 0.01 // a decision: none, and what the measuring itself needs
+)
+
+// barTable says which bars are met.
+func (r *Report) barTable() Table {
+	t := Table{Title: "the bars that weir has set itself", Columns: []string{"measured", "at most"}}
+	for _, name := range []string{"weir Allow", "weir Take"} {
+		for _, set := range keyset.Names() {
+			r.speedBars(&t, name, set)
+		}
+		r.roomBars(&t, name)
+	}
+	for _, set := range keyset.Names() {
+		for _, c := range lineup.Calls() {
+			if of, ok := r.ofCall(&c, set); ok {
+				t.bar(c.Name+", "+set, of, c.AtMost, "%.2f×", "beside "+c.Beside)
+			}
+		}
+	}
+	return t
+}
+
+// speedBars are those of one key set. Peers are the bar where many keys are in
+// use and all peers have room for them.
+func (r *Report) speedBars(t *Table, name, set string) {
+	if set != "hot" && set != "1e7" {
+		r.peerBar(t, name, set, measure.Serial, barSerial)
+		r.peerBar(t, name, set, measure.ParallelAll, barParallel)
+	}
+	if above, ok := r.aboveBare(name, set); ok {
+		t.bar(name+", "+set+", above bare", above, barAbove, "%.0f ns", "")
+	}
+	if allocs, ok := r.find(measure.Speed, set, name).most(measure.Allocs); ok {
+		t.bar(name+", "+set+", allocations", allocs, barAllocs, "%.2f", "")
+	}
+}
+
+// peerBar compares with the fastest keyed limiter, and beside it with a counter
+// that is faster still.
+func (r *Report) peerBar(t *Table, name, set, figure string, most float64) {
+	ratio, peer, ok := r.ofFastest(name, set, figure, lineup.Keyed)
+	if !ok {
+		return
+	}
+	beside := "beside " + peer
+	if of, fastest, _ := r.ofFastest(name, set, figure, lineup.Keyed, lineup.Counter); fastest != peer {
+		beside += fmt.Sprintf("; %.2f× %s", of, called(fastest))
+	}
+	t.bar(name+", "+set+", "+r.title(figure), ratio, most, "%.2f×", beside)
+}
+
+// roomBars are those of the largest table.
+func (r *Report) roomBars(t *Table, name string) {
+	large := r.find(measure.Speed, "1e7", name)
+	if bytes, ok := large.most(measure.BytesPerKey); ok {
+		t.bar(name+", 1e7, bytes a key", bytes, barBytes, "%.1f", "")
+	}
+	if scanned, ok := large.most(measure.Scanned); ok {
+		t.bar(name+", 1e7, heap scanned", scanned, barScanned, "%.0f KiB", "")
+	}
+}
+
+// bar adds a row that says whether a bar is met.
+func (t *Table) bar(name string, measured, most float64, format, remark string) {
+	row := Row{Name: name, Cells: []string{fmt.Sprintf(format, measured), fmt.Sprintf(format, most)}, Remark: "met"}
+	if measured > most {
+		row.Remark = "MISSED"
+	}
+	if remark != "" {
+		row.Remark += ", " + remark
+	}
+	t.Rows = append(t.Rows, row)
+}
