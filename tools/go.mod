@@ -4,6 +4,7 @@ go 1.26.0
 
 tool (
 	github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	github.com/weirhq/weir/tools/mutate
 	golang.org/x/perf/cmd/benchstat
 	mvdan.cc/gofumpt
 )
