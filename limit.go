@@ -173,7 +173,7 @@ func (l *Limit) compile() error {
 }
 
 func unsupported(word string) error {
-	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a fixed-window or sliding-window limit", ErrUnsupported, word)
+	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a leaky-bucket, sliding-window or fixed-window limit", ErrUnsupported, word)
 }
 
 func (l *Limit) compileBucket() error {

@@ -252,7 +252,7 @@ func TestWhatThisVersionDoesNotHave(t *testing.T) {
 	f := func(text, word string) {
 		t.Helper()
 		l, err := weir.ParseLimit("api", text)
-		if want := "weir: not supported: " + word + " is not in this version; write a token bucket (5/s burst 20), or a fixed-window or sliding-window limit"; l != nil || !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
+		if want := "weir: not supported: " + word + " is not in this version; write a token bucket (5/s burst 20), or a leaky-bucket, sliding-window or fixed-window limit"; l != nil || !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
 			t.Errorf("%q: %v, %v; want %s", text, l, err, want)
 		}
 	}

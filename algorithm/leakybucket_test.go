@@ -63,21 +63,7 @@ func TestLeakyBucketIsTheOracle(t *testing.T) {
 
 // Limits of other numbers take turns on one state.
 func TestLeakyBucketUnderChangeIsTheOracle(t *testing.T) {
-	limits := append(queues(t), queuesAtTheEdge(t)...)
-	d := roll(97)
-	const walks = 400
-	for range walks {
-		var served []*weir.Limit
-		fastest := int64(1) // units a µs, rounded up
-		for range 2 + d.Int64N(2) {
-			l := limits[d.Int64N(int64(len(limits)))]
-			served = append(served, l)
-			fastest = max(fastest, l.Spec().Count/l.Spec().Period.Microseconds()+1)
-		}
-		w := newWalk(t, d, served...)
-		w.back = min(w.back, micros(1<<60/fastest)) // what is owed stays below 2^62 units
-		w.run(steps() / 2 / walks)
-	}
+	inTurn(t, roll(97), append(queues(t), queuesAtTheEdge(t)...), steps()/2)
 }
 
 // FuzzLeakyBucket takes a queue, or two in turn, through the steps that the bytes

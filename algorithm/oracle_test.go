@@ -67,8 +67,13 @@ func TestTokenBucketIsTheOracle(t *testing.T) {
 
 // Limits of other numbers take turns on one state.
 func TestTokenBucketUnderChangeIsTheOracle(t *testing.T) {
-	limits := append(everyday(t), atTheEdge(t)...)
-	d := roll(99)
+	inTurn(t, roll(99), append(everyday(t), atTheEdge(t)...), steps()/4)
+}
+
+// inTurn has two or three of some buckets take turns on one state, over and over, for
+// so many steps together.
+func inTurn(t *testing.T, d dice, limits []*weir.Limit, steps int) {
+	t.Helper()
 	const walks = 400
 	for range walks {
 		var served []*weir.Limit
@@ -80,7 +85,7 @@ func TestTokenBucketUnderChangeIsTheOracle(t *testing.T) {
 		}
 		w := newWalk(t, d, served...)
 		w.back = min(w.back, micros(1<<60/fastest)) // what is owed stays below 2^62 units
-		w.run(steps() / 4 / walks)
+		w.run(steps / walks)
 	}
 }
 

@@ -70,8 +70,8 @@ func TestUpstreamUnreachable(t *testing.T) {
 	}
 }
 
-// broken is an upstream that reads a header and then does as it is told.
-func brokenUpstream(t *testing.T, answer func(net.Conn)) string {
+// accepting is the address of a listener that serves each connection and closes it.
+func accepting(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,17 +86,26 @@ func brokenUpstream(t *testing.T, answer func(net.Conn)) string {
 			}
 			go func() {
 				defer c.Close()
-				from := bufio.NewReader(c)
-				for line := "-"; line != "\r\n"; {
-					if line, err = from.ReadString('\n'); err != nil {
-						return
-					}
-				}
-				answer(c)
+				serve(c)
 			}()
 		}
 	}()
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
+}
+
+// brokenUpstream reads a header and then does as it is told.
+func brokenUpstream(t *testing.T, answer func(net.Conn)) string {
+	t.Helper()
+	return "http://" + accepting(t, func(c net.Conn) {
+		from := bufio.NewReader(c)
+		for line := "-"; line != "\r\n"; {
+			var err error
+			if line, err = from.ReadString('\n'); err != nil {
+				return
+			}
+		}
+		answer(c)
+	})
 }
 
 // unasked switches to a protocol that nobody has asked for.
@@ -270,25 +279,11 @@ func TestNoHandshake(t *testing.T) {
 		{"plain HTTP", func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, http.StatusBadGateway},
 		{"alert", func(c net.Conn) { _, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) }, http.StatusBadGateway},
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer c.Close()
-					_, _ = c.Read(make([]byte, 1<<10))
-					test.answer(c)
-				}()
-			}
-		}()
-		p := plan{target: "https://" + l.Addr().String()}
+		address := accepting(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1<<10))
+			test.answer(c)
+		})
+		p := plan{target: "https://" + address}
 		p.config.Timeouts.Dial = 200 * time.Millisecond
 		r := newRig(t, p)
 		res, text := r.do(http.MethodPost, strings.NewReader("body"))

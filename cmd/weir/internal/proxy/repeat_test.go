@@ -115,13 +115,7 @@ func TestUpstreamThatForgotItsConnections(t *testing.T) {
 	var warm sync.WaitGroup
 	warm.Add(kept)
 	var broken atomic.Int64
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	serve := func(c net.Conn) {
-		defer c.Close()
+	address := accepting(t, func(c net.Conn) {
 		from := bufio.NewReader(c)
 		req, err := http.ReadRequest(from)
 		if err != nil {
@@ -135,17 +129,8 @@ func TestUpstreamThatForgotItsConnections(t *testing.T) {
 		if _, err := http.ReadRequest(from); err == nil {
 			broken.Add(1) // a second request meets a connection that is none
 		}
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(c)
-		}
-	}()
-	r := newRig(t, plan{target: "http://" + l.Addr().String()})
+	})
+	r := newRig(t, plan{target: "http://" + address})
 	r.warm(kept, "/warm")
 	res, body := r.send("GET /x HTTP/1.1\nHost: h\nConnection: close\n\n")
 	if n := broken.Load(); res.StatusCode != http.StatusOK || body != "ok" || n != 2 {
