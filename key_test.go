@@ -394,7 +394,7 @@ func TestKindsAreSafeToLog(t *testing.T) {
 	}
 }
 
-func TestEverydayKeysAllocateNothing(t *testing.T) {
+func TestAllocationsOfEverydayKeys(t *testing.T) {
 	v6 := netip.MustParseAddr("2001:db8::1")
 	value := strings.Repeat("v", 64)
 	eachKeyer(t, func(t *testing.T, k Keyer) {

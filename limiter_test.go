@@ -506,7 +506,7 @@ func TestManyCallersShareALimiter(t *testing.T) {
 	}
 }
 
-func TestTakesAllocateNothing(t *testing.T) {
+func TestAllocationsOfTakes(t *testing.T) {
 	f := func(n int, what string, call func()) {
 		t.Helper()
 		if got := testing.AllocsPerRun(1000, call); got != 0 {

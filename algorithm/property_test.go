@@ -249,7 +249,7 @@ func TestCostIsMonotone(t *testing.T) {
 	}
 }
 
-func TestStepAllocatesNothing(t *testing.T) {
+func TestAllocationsOfStep(t *testing.T) {
 	for _, l := range append(append(everyday(t), queues(t)...), window(t, "9/s fixed-window"), window(t, "9/s sliding-window")) {
 		a, m := l.Algorithm(), algorithm.Moment{Now: started, Start: started - 5, End: started + 5}
 		var s state

@@ -51,7 +51,7 @@ func loads(tb testing.TB) []load {
 	}
 }
 
-func TestNoAllocationForCommonRequests(t *testing.T) {
+func TestAllocationsForCommonRequests(t *testing.T) {
 	for _, l := range loads(t) {
 		answer := l.resolver.Resolve(l.peer, l.header)
 		if !answer.Sure {
@@ -66,7 +66,7 @@ func TestNoAllocationForCommonRequests(t *testing.T) {
 	}
 }
 
-func TestPrefixDoesNotAllocate(t *testing.T) {
+func TestAllocationsOfPrefix(t *testing.T) {
 	r := mustNew(t, Config{NAT64: prefixes("2001:db8:64::/96")})
 	for _, s := range []string{"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "2001:db8:64::1", "fe80::1%eth0"} {
 		addr := netip.MustParseAddr(s)
@@ -76,7 +76,7 @@ func TestPrefixDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestTrustsPeerDoesNotAllocate(t *testing.T) {
+func TestAllocationsOfTrustsPeer(t *testing.T) {
 	for _, l := range loads(t) {
 		if got := testing.AllocsPerRun(100, func() { l.resolver.TrustsPeer(l.peer) }); got != 0 {
 			t.Errorf("%s: %v allocations", l.name, got)

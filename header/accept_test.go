@@ -62,7 +62,7 @@ func TestTakesJSON(t *testing.T) {
 }
 
 // A field as long as net/http lets through is read once from end to end.
-func TestAcceptOfAnyLength(t *testing.T) {
+func TestAllocationsOfAcceptOfAnyLength(t *testing.T) {
 	long := []string{strings.Repeat("a/b;c=d;q=0,", 80_000) + "application/json"}
 	if !takesJSON(long) {
 		t.Error("the last of many ranges was not seen")

@@ -164,7 +164,7 @@ func TestForgivenUnitsAreCounted(t *testing.T) {
 	}
 }
 
-func TestTakeAllocatesNothing(t *testing.T) {
+func TestAllocationsOfTake(t *testing.T) {
 	b := open(t, memstore.Config{})
 	f := func(n int) {
 		t.Helper()

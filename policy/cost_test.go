@@ -26,13 +26,13 @@ func rulesOf(n int) string {
 	return b.String()
 }
 
-func TestDecisionsAllocateNothing(t *testing.T) {
+func TestAllocationsOfDecisions(t *testing.T) {
 	for _, n := range []int{3, 10, 1000} {
 		b := start(t, rulesOf(n))
 		r := request("GET /api/v1/jobs?x=y", peer, "X-Key: k")
 		got := testing.AllocsPerRun(1000, func() { b.Decide(context.Background(), r, &b.last) })
 		// The test's Observe copies what it sees.
-		if len(b.last.Takes) != 3 || got > 1+raceAllocations {
+		if len(b.last.Takes) != 3 || got > 1 {
 			t.Errorf("%d rules: %v allocations, %d takes", n, got, len(b.last.Takes))
 		}
 	}

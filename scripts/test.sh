@@ -3,12 +3,13 @@
 # after a failure, so that one run shows all. The tests come last: what ends the
 # output is what go test says of each package.
 #
-# The tests run with the race detector, all but those named TestFlood… and
-# TestProcess…: a flood is about size, and a process is a binary of its own.
+# The tests run with the race detector, all but those named TestFlood…,
+# TestProcess… and TestAllocations…: a flood is about size, a process is a
+# binary of its own, and the detector makes pools forget at random.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-without_race='^Test(Flood|Process)'
+without_race='^Test(Flood|Process|Allocations)'
 case ${1:-short} in
 short)
 	fuzztime=5s
@@ -38,7 +39,7 @@ benchmarks() { # each once, so that none rots
 	xargs go test -run='^$' -bench=. -benchtime=1x <<<"$packages"
 }
 
-floods() {
+without() {
 	local packages
 	packages=$(scripts/suites.sh "$without_race" | cut -d ' ' -f 1 | sort -u) || return
 	[ -n "$packages" ] || { echo "none"; return; }
@@ -59,7 +60,7 @@ step benchmarks benchmarks
 step fuzz scripts/fuzz.sh "$fuzztime"
 step comparison comparison
 step tools tools
-step 'floods and processes' floods
+step 'floods, processes and allocations' without
 step tests "${test[@]}" -race -skip "$without_race" work
 
 [ "${#failed[@]}" -eq 0 ] || {

@@ -121,7 +121,7 @@ type writer func(p []byte) (int, error)
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // No memory is kept of a line without end.
-func TestPaceEndlessLine(t *testing.T) {
+func TestAllocationsOfAnEndlessLine(t *testing.T) {
 	const size = 64 << 20
 	s := newTimed(io.LimitReader(zeros{}, size))
 	written := 0

@@ -45,6 +45,14 @@ func TestSleeps(t *testing.T) {
 	})
 }
 
+func TestAllocationCounts(t *testing.T) {
+	hold(t, rule{
+		name:   "allocation counts",
+		remedy: "count in a function named TestAllocations…, which runs without the race detector; with it, pools forget at random",
+		check:  checkAllocationCounts,
+	})
+}
+
 func TestFloats(t *testing.T) {
 	hold(t, rule{
 		name:   "floats",
@@ -84,6 +92,21 @@ func checkSleeps(tr *tree, report reporter) {
 		for sel := range f.selectors("time") {
 			if sel.Sel.Name == "Sleep" {
 				report(sel.Pos(), "time.Sleep in a test")
+			}
+		}
+	}
+}
+
+func checkAllocationCounts(tr *tree, report reporter) {
+	for f := range tr.all() {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "TestAllocations") {
+				continue
+			}
+			for n := range ast.Preorder(d) {
+				if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "AllocsPerRun" {
+					report(sel.Pos(), "testing.AllocsPerRun")
+				}
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func TestAmbiguityNames(t *testing.T) {
 	}
 }
 
-func TestParsedPathIsReused(t *testing.T) {
+func TestAllocationsOfParsedPath(t *testing.T) {
 	texts := []string{"/api/v1/jobs", "//a/%6cogin/b;x=1/" + strings.Repeat("Long", 20), "*", "/"}
 	var p Path
 	for _, text := range texts {

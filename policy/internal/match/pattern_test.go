@@ -275,7 +275,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestPlainValueDoesNotAllocate(t *testing.T) {
+func TestAllocationsOfPlainValue(t *testing.T) {
 	p := parse(t, "/users/{id}/{path...}")
 	path := read(t, "/users/42/a/b", Options{})
 	for _, name := range []string{"id", "path"} {

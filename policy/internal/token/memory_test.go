@@ -158,8 +158,8 @@ func common(tb testing.TB) (*Verifier, string) {
 	return v, sign(tb, "ES256", k, `{"alg":"ES256","typ":"JWT","kid":"2026-11"}`, payload)
 }
 
-// TestS46RememberedTokensAllocateOnce: the bytes that are hashed, and no more.
-func TestS46RememberedTokensAllocateOnce(t *testing.T) {
+// TestAllocationsOfRememberedTokensS46: the bytes that are hashed, and no more.
+func TestAllocationsOfRememberedTokensS46(t *testing.T) {
 	v, token := common(t)
 	if len(token) < 490 || len(token) > 510 {
 		t.Fatalf("%d bytes", len(token))

@@ -92,9 +92,9 @@ func TestS46LongestToken(t *testing.T) {
 	}
 }
 
-// TestS46DotsAreCheap: neither a token over the bound nor one full of dots makes
+// TestAllocationsOfDotsS46: neither a token over the bound nor one full of dots makes
 // anything that has to be cleared away.
-func TestS46DotsAreCheap(t *testing.T) {
+func TestAllocationsOfDotsS46(t *testing.T) {
 	v := shared(t)
 	for _, n := range []int{3, 8192, 1_000_000} {
 		dots := strings.Repeat(".", n)

@@ -106,7 +106,7 @@ func TestExpectationsArePassedOn(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
+func TestAllocationsOfTimed(t *testing.T) {
 	m := made(t, clocks())
 	api := info(0, "api", false, "api/1s 5/s", "api/1d 100/day")
 	m.loaded([]*policy.RuleInfo{api}, "")

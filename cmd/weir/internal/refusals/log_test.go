@@ -199,7 +199,7 @@ func TestPanics(t *testing.T) {
 	g.wrote(`{"level":"WARN","msg":"failures left out","rule":"api","left_out":1}`, start+`,"stack":"engine.go:7"}`)
 }
 
-func TestWhatPassesIsNotLogged(t *testing.T) {
+func TestAllocationsOfWhatPasses(t *testing.T) {
 	g := rigged(t, refusals.Config{}, slog.LevelDebug)
 	f := refused("api", http.MethodGet)
 	f.Outcome.Allowed, f.Outcome.Decisions[0] = true, weir.Decision{Allowed: true}
@@ -269,7 +269,7 @@ func TestWouldBeRefusalsAreSampledApart(t *testing.T) {
 	g.wrote(`{"level":"INFO","msg":"would-be refusals left out","rule":"api","left_out":3}`, would)
 }
 
-func TestNothingIsMadeForADeafLogger(t *testing.T) {
+func TestAllocationsForADeafLogger(t *testing.T) {
 	g := rigged(t, refusals.Config{}, slog.LevelError)
 	f, ctx := refused("api", http.MethodGet), t.Context()
 	if n := testing.AllocsPerRun(100, func() { g.Observe(ctx, f) }); n != 0 {
@@ -279,7 +279,7 @@ func TestNothingIsMadeForADeafLogger(t *testing.T) {
 }
 
 // What is sampled out costs a lock and a look at the clock.
-func TestALeftOutRefusalAllocatesNothing(t *testing.T) {
+func TestAllocationsOfALeftOutRefusal(t *testing.T) {
 	g := rigged(t, refusals.Config{PerSecond: 1}, slog.LevelInfo)
 	f, ctx := refused("api", http.MethodGet), t.Context()
 	g.observe(f)

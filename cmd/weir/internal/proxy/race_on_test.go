@@ -1,7 +1,0 @@
-//go:build race
-
-package proxy_test
-
-// raceAllocations is what the race detector may add to a request: it makes pools
-// forget.
-const raceAllocations = 16
