@@ -70,6 +70,20 @@ func byResource(r *http.Request) weir.Part {
 	return weir.Text("github:"+resource, r.Header.Get("Authorization"))
 }
 
+// byHost sends each request through the Transport of its host: to some there are
+// limits of their own.
+type byHost struct {
+	hosts map[string]http.RoundTripper // by names without a port
+	rest  http.RoundTripper
+}
+
+func (b byHost) RoundTrip(r *http.Request) (*http.Response, error) {
+	if transport, ok := b.hosts[r.URL.Hostname()]; ok {
+		return transport.RoundTrip(r)
+	}
+	return b.rest.RoundTrip(r)
+}
+
 func TestClientPage(t *testing.T) {
 	asked := 0
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -102,6 +116,47 @@ func TestClientPage(t *testing.T) {
 	if byResource(one) == byResource(other) {
 		t.Error("searching and the rest are one quota")
 	}
+}
+
+// A host has its own limit, whatever another has. Another port is another key under it.
+func TestClientPageChoosesByHost(t *testing.T) {
+	base := answering{}
+	under := func(limit string) http.RoundTripper {
+		store, err := memstore.New(memstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		limiter, err := weir.New(store, weir.MustLimit("api", limit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport, err := httplimit.NewTransport(httplimit.TransportConfig{Base: base, Limiter: limiter, FailFast: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transport
+	}
+	client := &http.Client{Transport: byHost{hosts: map[string]http.RoundTripper{"a.example": under("3/h")}, rest: under("5/h")}}
+	for host, want := range map[string]int{"a.example": 3, "a.example:8443": 3, "b.example": 5, "c.example": 5} {
+		got := 0
+		for range 10 {
+			if res, err := client.Get("https://" + host + "/"); err == nil {
+				res.Body.Close()
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d passed, want %d", host, got, want)
+		}
+	}
+}
+
+// answering answers every request.
+type answering struct{}
+
+func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
 // Every piece of Go on the page stands above, where it is compiled and run.

@@ -2,6 +2,8 @@ package httplimit
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,10 +13,26 @@ type advice struct {
 	refused bool          // the request was not let in
 	wait    time.Duration // of a refusal: until the next makes sense; 0: it does not say
 
-	stated bool          // of what was let in: left and reset are known
-	left   int64         // requests that may still go before reset
-	reset  time.Duration // more than 0
+	stated []statement // what is left, of each quota that it speaks of
 }
+
+// statement is what an answer says of one quota.
+type statement struct {
+	quota quotaName
+	left  int64         // requests that may still go before reset
+	reset time.Duration // more than 0
+}
+
+// quotaName tells the quotas of one far side apart: by the name of a policy or of a
+// field, and by how many of the same name stand before it, since proxies add
+// statements of their own to what they pass on.
+type quotaName struct {
+	name string // no more than mostName bytes of it
+	nth  int
+}
+
+// mostName is how much of a name is kept.
+const mostName = 64
 
 // readAdvice reads an answer that came at now, by our wall clock. What is malformed
 // counts as absent.
@@ -26,20 +44,48 @@ type advice struct {
 // Retry-After alone.
 func readAdvice(status int, h http.Header, now time.Time) advice {
 	far := farTime(h, now)
-	q := readQuota(h, far)
+	q := readQuotas(h, far)
+	usedUp := q.usedUp()
 	wait, said := readRetryAfter(h, far)
 	switch {
-	case status == http.StatusTooManyRequests && !said:
-		if q.stated && q.left == 0 {
-			return advice{refused: true, wait: q.reset}
-		}
-		return advice{refused: true, wait: q.longest}
-	case status == http.StatusForbidden && !said && q.stated && q.left == 0:
-		return advice{refused: true, wait: q.reset}
 	case said && (status == http.StatusTooManyRequests || status == http.StatusForbidden || status == http.StatusServiceUnavailable):
-		return advice{refused: true, wait: wait}
+		return advice{refused: true, wait: wait, stated: q.stated}
+	case usedUp > 0 && (status == http.StatusTooManyRequests || status == http.StatusForbidden):
+		return advice{refused: true, wait: usedUp, stated: q.stated}
+	case status == http.StatusTooManyRequests:
+		return advice{refused: true, wait: q.longest, stated: q.stated}
 	}
-	return advice{stated: q.stated, left: q.left, reset: q.reset}
+	return advice{stated: q.stated}
+}
+
+// speaksOf reports whether the answer states what is left of a quota.
+func (a *advice) speaksOf(quota quotaName) bool {
+	return slices.ContainsFunc(a.stated, func(s statement) bool { return s.quota == quota })
+}
+
+// mostField is how long a field may be that is read, in bytes, its lines and what
+// joins them together. All that mean something are shorter by far: what is longer
+// only takes time and room, and is malformed.
+const mostField = 4 << 10
+
+// lines are those of a field, or none of one that is too long or has too many.
+func lines(h http.Header, name string) []string {
+	all, size := h[name], 0
+	for _, line := range all {
+		size += len(line) + len(", ")
+	}
+	if len(all) > mostMembers || size > mostField {
+		return nil
+	}
+	return all
+}
+
+// line is the first line of a field.
+func line(h http.Header, name string) string {
+	for _, first := range lines(h, name) {
+		return first
+	}
+	return ""
 }
 
 // farTime is the time of the far side's clock when the answer was made: what
@@ -47,56 +93,62 @@ func readAdvice(status int, h http.Header, now time.Time) advice {
 // that clock is. A Date has whole seconds, rounded down: no wait comes out too
 // short by it. Where there is none, our clock stands for theirs.
 func farTime(h http.Header, now time.Time) time.Time {
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+	if date, err := http.ParseTime(line(h, "Date")); err == nil {
 		return date
 	}
 	return now
 }
 
-// quota is what an answer says of how much is left. Of several statements the one
-// with the least left counts, and of those with as little the one that lasts
-// longest.
-type quota struct {
-	stated  bool
-	left    int64
-	reset   time.Duration
+// quotas is what an answer says of how much is left.
+type quotas struct {
+	stated  []statement
 	longest time.Duration // the longest reset that is named at all
 }
 
 // add takes in one statement. What is over already says nothing.
-func (q *quota) add(left int64, reset time.Duration) {
+func (q *quotas) add(name string, nth int, left int64, reset time.Duration) {
 	if reset <= 0 {
 		return
 	}
 	q.longest = max(q.longest, reset)
-	if !q.stated || left < q.left || left == q.left && reset > q.reset {
-		q.stated, q.left, q.reset = true, left, reset
-	}
+	q.stated = append(q.stated, statement{quotaName{name, nth}, left, reset})
 }
 
-// readQuota reads the RateLimit fields of all revisions of the draft, and those
+// usedUp is when all is there again of which nothing is left; 0 where something is
+// left of everything.
+func (q *quotas) usedUp() (reset time.Duration) {
+	for _, s := range q.stated {
+		if s.left == 0 {
+			reset = max(reset, s.reset)
+		}
+	}
+	return reset
+}
+
+// readQuotas reads the RateLimit fields of all revisions of the draft, and those
 // that came before it. An answer that a cache has kept says nothing (section 7.3).
-func readQuota(h http.Header, far time.Time) quota {
-	var q quota
-	if age, _, ok := readNumber(h.Get("Age")); ok && age > 0 {
+func readQuotas(h http.Header, far time.Time) quotas {
+	var q quotas
+	if age, _, ok := readNumber(line(h, "Age")); ok && age > 0 {
 		return q
 	}
-	q.addRateLimit(h["Ratelimit"], h["Ratelimit-Policy"])
+	q.addRateLimit(lines(h, "Ratelimit"), lines(h, "Ratelimit-Policy"))
+	said := q.stated
 	for _, f := range families {
-		q.addFamily(h, f, far)
+		q.addFamily(h, f, far, said)
 	}
 	return q
 }
 
 // addRateLimit reads the field RateLimit. Its parameters are r and t in revisions
 // 08 to 11; a and w are what is proposed to follow.
-func (q *quota) addRateLimit(lines, policies []string) {
+func (q *quotas) addRateLimit(lines, policies []string) {
 	states := readList(lines)
 	if states == nil {
 		q.addDictionary(readDictionary(lines))
 		return
 	}
-	rules := readList(policies)
+	rules, seen := readList(policies), map[string]int{}
 	for i := range states {
 		s := &states[i]
 		left, ok := s.param("r").count()
@@ -109,9 +161,11 @@ func (q *quota) addRateLimit(lines, policies []string) {
 		if !timed {
 			window = longest // the window is no longer than that
 		}
+		name := strings.Clone(s.name[:min(len(s.name), mostName)])
 		if ok && counts(unit, left) {
-			q.add(left, inSeconds(window))
+			q.add(name, seen[name], left, inSeconds(window))
 		}
+		seen[name]++
 	}
 }
 
@@ -140,7 +194,7 @@ func policyOf(rules []member, name string) (unit string, window int64) {
 }
 
 // addDictionary reads `limit=100, remaining=50, reset=5`, revision 07.
-func (q *quota) addDictionary(members []member) {
+func (q *quotas) addDictionary(members []member) {
 	var left, reset int64
 	var ok, timed bool
 	for _, m := range members {
@@ -152,7 +206,7 @@ func (q *quota) addDictionary(members []member) {
 		}
 	}
 	if ok && timed {
-		q.add(left, inSeconds(reset))
+		q.add("", 0, left, inSeconds(reset))
 	}
 }
 
@@ -178,10 +232,12 @@ var families = [...]family{
 }
 
 // addFamily reads one pair of fields. Where proxies have added lines of their own,
-// the first of one belongs to the first of the other, and so on.
-func (q *quota) addFamily(h http.Header, f family, far time.Time) {
-	counts := h[f.remaining]
-	for i, text := range h[f.reset] {
+// the first of one belongs to the first of the other, and so on. One that has as much
+// left as RateLimit has said already says the same again, less well: its reset is
+// often when all is there again, and not when anything is.
+func (q *quotas) addFamily(h http.Header, f family, far time.Time, said []statement) {
+	counts := lines(h, f.remaining)
+	for i, text := range lines(h, f.reset) {
 		reset, ok := readReset(text, far)
 		if !ok {
 			continue
@@ -190,8 +246,10 @@ func (q *quota) addFamily(h http.Header, f family, far time.Time) {
 		if i >= len(counts) {
 			continue
 		}
-		if left, _, ok := readNumber(counts[i]); ok && (left == 0 || !f.units) {
-			q.add(left, reset)
+		left, _, ok := readNumber(counts[i])
+		again := !f.units && slices.ContainsFunc(said, func(s statement) bool { return s.left == left })
+		if ok && !again && (left == 0 || !f.units) {
+			q.add(f.remaining, i, left, reset)
 		}
 	}
 }

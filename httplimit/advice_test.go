@@ -1,8 +1,10 @@
 package httplimit
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +28,18 @@ func (f *refFields) compare(t interface {
 	t.Helper()
 	got := readAdvice(status, h, today())
 	want := f.advice(status, h, today(), mostSpan)
-	got.wait, got.reset = min(got.wait, mostSpan), min(got.reset, mostSpan)
-	if got != want {
+	got.wait = min(got.wait, mostSpan)
+	for i := range got.stated {
+		s := &got.stated[i]
+		if s.reset <= 0 || s.left < 0 {
+			t.Fatalf("%d %v: %+v", status, h, got)
+		}
+		s.reset = min(s.reset, mostSpan)
+	}
+	if got.refused != want.refused || got.wait != want.wait || !slices.Equal(got.stated, want.stated) {
 		t.Fatalf("%d %v: %+v, want %+v", status, h, got, want)
 	}
-	if got.wait < 0 || got.reset < 0 || got.left < 0 || got.stated && got.reset == 0 {
+	if got.wait < 0 {
 		t.Fatalf("%d %v: %+v", status, h, got)
 	}
 }
@@ -128,6 +137,108 @@ func drawList(rt *rapid.T) string {
 		}
 	}
 	return b.String()
+}
+
+func TestReadList(t *testing.T) {
+	fields := newRefFields()
+	f := func(want string, lines ...string) {
+		t.Helper()
+		got := ""
+		for _, m := range readList(lines) {
+			got += m.name
+			for _, p := range m.params {
+				got += fmt.Sprintf(";%s=%d%s", p.key, p.value.number, p.value.text)
+			}
+			got += "|"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", lines, got, want)
+		}
+		if (len(fields.members(lines)) > 0) != (want != "") {
+			t.Errorf("%q: the reference finds %v", lines, fields.members(lines))
+		}
+	}
+	f("")
+	f("", "")
+	f("", "  ")
+	f("a|", `"a"`)
+	f("a|b|", ` "a" , "b"	`)
+	f("a|b|", `"a"`, `"b"`)
+	f("a;r=5;t=60|", `"a";r=5;t=60`)
+	f("a;r=5;t=60|", `"a"; r=5;  t=60`)
+	f(`a"\;r=0|`, `"a\"\\";r`)
+	f("a;x=0y;z=0|", `"a";x="y";z=tok/en:1`)
+	f("a;x=0;y=0;z=0;p=0;q=0|", `"a";x=1.5;y=:aGk=:;z=?1;p=@-5;q=%"%c3%a4 "`)
+	f("a;r=-5|", `"a";r=-5`)
+	f("a;r=999999999999999|", `"a";r=999999999999999`)
+	f("a;*x-_.9=0|", `"a";*x-_.9`)
+	for _, broken := range []string{
+		`"a",`, `,"a"`, `"a",,"b"`, `"a" "b"`, `"a`, `"a\`, `"a\x"`, "\"a\x00\"", `"ä"`, `a`, `5`, `("a")`, `"a" ;r=5`, `"a";`, `"a";R=5`,
+		`"a";r=`, `"a";r=-`, `"a";r=1000000000000000`, `"a";r=5.`, `"a";r=.5`, `"a";r=1.2345`, `"a";r=1234567890123.5`, `"a";r=--5`,
+		`"a";x=?2`, `"a";x=?`, `"a";x=:a`, `"a";x=:a b:`, `"a";x=@`, `"a";x=@1.5`, `"a";x=%`, `"a";x=%"`, `"a";x=%"%C3"`, `"a";x=%"%c`, "\"a\";x=%\"\x7f\"",
+		`"a";x=(1)`, `"a";x=é`, "\t\"a\"",
+	} {
+		f("", broken)
+	}
+}
+
+// What is longer than anything that means something is malformed.
+func TestAdviceHasBounds(t *testing.T) {
+	fields := newRefFields()
+	f := func(stated int, wait time.Duration, status int, h http.Header) {
+		t.Helper()
+		a := readAdvice(status, h, today())
+		if len(a.stated) != stated || a.wait != wait {
+			t.Errorf("%d statements, a wait of %v; want %d, %v", len(a.stated), a.wait, stated, wait)
+		}
+		fields.compare(t, status, h)
+	}
+	list := func(n int, member string) string { return strings.Repeat(member+", ", n-1) + member }
+	field := func(name, value string) http.Header { return http.Header{name: {value}} }
+	const one = `"a";r=5;t=60`
+	f(32, 0, 200, field("Ratelimit", list(32, one)))
+	f(0, 0, 200, field("Ratelimit", list(33, one)))
+	f(32, 0, 200, http.Header{"Ratelimit": slices.Repeat([]string{one}, 32)})
+	f(0, 0, 200, http.Header{"Ratelimit": slices.Repeat([]string{one}, 33)})
+	f(1, 0, 200, field("Ratelimit", one+strings.Repeat(";x", 30)))
+	f(0, 0, 200, field("Ratelimit", one+strings.Repeat(";x", 31)))
+	f(1, 0, 200, field("Ratelimit", "remaining=5, reset=3"+strings.Repeat(", x", 30)))
+	f(0, 0, 200, field("Ratelimit", "remaining=5, reset=3"+strings.Repeat(", x", 31)))
+	f(1, 0, 200, field("Ratelimit", one+`;x="`+strings.Repeat("x", 4096-2-len(one)-5)+`"`))
+	f(0, 0, 200, field("Ratelimit", one+`;x="`+strings.Repeat("x", 4096-2-len(one)-4)+`"`))
+	lasting := http.Header{"Ratelimit": {`"a";r=5`}, "Ratelimit-Policy": {list(32, `"a";w=60`)}}
+	f(1, 0, 200, lasting)
+	lasting["Ratelimit-Policy"] = []string{list(33, `"a";w=60`)}
+	f(0, 0, 200, lasting)
+	f(0, 5*time.Second, 429, http.Header{"Retry-After": slices.Repeat([]string{"5"}, 32)})
+	f(0, 0, 429, http.Header{"Retry-After": slices.Repeat([]string{"5"}, 33)})
+	f(0, 0, 429, field("Retry-After", "5"+strings.Repeat(" ", 4096)))
+	f(32, 0, 200, http.Header{"X-Ratelimit-Remaining": slices.Repeat([]string{"5"}, 32), "X-Ratelimit-Reset": slices.Repeat([]string{"9"}, 32)})
+	f(0, 0, 200, http.Header{"X-Ratelimit-Remaining": slices.Repeat([]string{"5"}, 33), "X-Ratelimit-Reset": slices.Repeat([]string{"9"}, 32)})
+	f(0, 0, 200, http.Header{"X-Ratelimit-Remaining": {"5"}, "X-Ratelimit-Reset": slices.Repeat([]string{"9"}, 33)})
+	f(0, 0, 429, http.Header{"Date": {"Mon, 30 Nov 2026 11:00:00 GMT" + strings.Repeat(" ", 4096)}, "Retry-After": {"Mon, 30 Nov 2026 12:00:00 GMT"}})
+	f(1, 0, 200, http.Header{"Age": {"5" + strings.Repeat(" ", 4096)}, "Ratelimit": {one}})
+}
+
+// Quotas are told apart by their names, and those of one name by their order.
+func TestAdviceNamesQuotas(t *testing.T) {
+	long := strings.Repeat("n", 65)
+	h := http.Header{
+		"Ratelimit":             {`"a";r=5;t=60, "b";r=4;t=0`, `"a";r=3;t=60, "b";r=2;t=60, "` + long + `";r=1;t=60`},
+		"X-Ratelimit-Remaining": {"9", "8"},
+		"X-Ratelimit-Reset":     {"60", "60"},
+	}
+	want := []statement{
+		{quotaName{"a", 0}, 5, time.Minute},
+		{quotaName{"a", 1}, 3, time.Minute},
+		{quotaName{"b", 1}, 2, time.Minute},
+		{quotaName{long[:64], 0}, 1, time.Minute},
+		{quotaName{"X-Ratelimit-Remaining", 0}, 9, time.Minute},
+		{quotaName{"X-Ratelimit-Remaining", 1}, 8, time.Minute},
+	}
+	if got := readAdvice(200, h, today()).stated; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 func mustURL(t *testing.T, text string) *url.URL {

@@ -68,7 +68,10 @@ func TestTransportObeys(t *testing.T) {
 	f("200 + RateLimit-Limit: 100 + RateLimit-Remaining: 0 + RateLimit-Reset: 5", 200, 5*s) // 00 to 06
 	f(`200 + RateLimit: "bytes";r=0;t=12 + RateLimit-Policy: "bytes";q=9;qu="content-bytes"`, 200, 12*s)
 	f(`200 + RateLimit: "slots";r=0;t=12 + RateLimit-Policy: "slots";q=9;qu="concurrent-requests"`, 200, 0)
-	f(`200 + Age: 5 + RateLimit: "hour";r=0;t=12 + X-RateLimit-Remaining: 0 + X-RateLimit-Reset: 9`, 200, 0) // of a cache
+	f(`200 + Age: 5 + RateLimit: "hour";r=0;t=12 + X-RateLimit-Remaining: 0 + X-RateLimit-Reset: 9`, 200, 0)          // of a cache
+	f(`200 + RateLimit: "hour";r=0;t=12 + X-RateLimit-Remaining: 0 + X-RateLimit-Reset: 90`, 200, 12*s)               // the same again, less well
+	f(`200 + RateLimit: "hour";r=0;t=12 + X-RateLimit-Remaining-Tokens: 0 + X-RateLimit-Reset-Tokens: 90`, 200, 90*s) // of tokens
+	f(`200 + RateLimit: "hour";r=1;t=12 + X-RateLimit-Remaining: 0 + X-RateLimit-Reset: 90`, 200, 90*s)               // another
 	f(`200 + Age: 0 + RateLimit: "hour";r=0;t=12`, 200, 12*s)
 
 	// Its kin.
@@ -120,15 +123,18 @@ func TestTransportIsRefusedAgainAndAgain(t *testing.T) {
 	})
 }
 
+// Whoever wants no pause is kept back by nothing, however many ask at once.
 func TestTransportListensToNobodyWhereToldSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u := newUpstream(t, "429 + Retry-After: 3600")
-		c := u.client(httplimit.TransportConfig{MaxPause: 1})
-		for range 3 {
-			ask(t, c, 429)
-		}
-		u.arrived(0, 1, 2)
-	})
+	for _, answer := range []string{"429 + Retry-After: 3600", "429", "200 + X-RateLimit-Remaining: 0 + X-RateLimit-Reset: 3600"} {
+		synctest.Test(t, func(t *testing.T) {
+			u := newUpstream(t, answer)
+			u.takes = 500 * ms
+			c := u.client(httplimit.TransportConfig{MaxPause: 1})
+			many(t, c, 1, "https://api.example/")
+			many(t, c, 50, "https://api.example/")
+			u.arrived(append(durations(1, 0), durations(50, 500*ms)...)...)
+		})
+	}
 }
 
 func TestTransportSaysWhenToComeBack(t *testing.T) {
@@ -186,6 +192,19 @@ func TestTransportSharesWhatIsLeft(t *testing.T) {
 		want = append(want, durations(1, 30*s+50*ms)...)
 		want = append(want, durations(16, 30*s+100*ms)...)
 		u.arrived(want...)
+	})
+}
+
+// What a longer window has said holds when a shorter one is over.
+func TestTransportKeepsWindowsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUpstream(t, `200 + RateLimit: "second";r=4;t=1, "hour";r=5;t=3600`, "200")
+		c := u.client(httplimit.TransportConfig{})
+		ask(t, c, 200)
+		time.Sleep(2 * s)
+		if got := many(t, c, 100, "https://api.example/"); got[200] != 5 || got[0] != 95 {
+			t.Errorf("%v, want the 5 that are left for an hour", got)
+		}
 	})
 }
 

@@ -11,24 +11,43 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// farSide lets size requests pass in each minute. Requests reach it, and their
-// answers come back, in any order.
+// says is an answer to a request that was let in, about one quota.
+func says(left int64, reset time.Duration) advice {
+	return advice{stated: []statement{{left: left, reset: reset}}}
+}
+
+// farSide lets only so many requests pass in each of its windows. Requests reach it,
+// and their answers come back, in any order.
 type farSide struct {
 	*rapid.T
 
 	lane     *lane
 	at       time.Time
-	size     int64
-	ends     time.Time   // of the window
-	count    int64       // of requests in it
+	windows  []farWindow
 	under    []uint64    // requests that have not reached it
 	answered []farAnswer // answers that have not come back
 }
 
+// farWindow lets size requests pass in each period.
+type farWindow struct {
+	size, count int64
+	period      time.Duration
+	ends        time.Time
+}
+
 type farAnswer struct {
 	number uint64
-	left   int64
-	reset  time.Time
+	left   []int64
+	resets []time.Time
+}
+
+func drawFarSide(t *rapid.T) *farSide {
+	f := &farSide{T: t, lane: newLane(weir.Key{}), at: today()}
+	for range rapid.IntRange(1, 3).Draw(t, "windows") {
+		period := rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Second, time.Minute}).Draw(t, "period")
+		f.windows = append(f.windows, farWindow{size: rapid.Int64Range(1, 20).Draw(t, "size"), period: period, ends: f.at.Add(period)})
+	}
+	return f
 }
 
 func (f *farSide) send() bool {
@@ -39,23 +58,39 @@ func (f *farSide) send() bool {
 	return ok
 }
 
-// turn begins another window where it is time for one.
+// turn begins other windows where it is time for them.
 func (f *farSide) turn() {
-	for !f.at.Before(f.ends) {
-		f.ends, f.count = f.ends.Add(time.Minute), 0
+	for i := range f.windows {
+		for w := &f.windows[i]; !f.at.Before(w.ends); {
+			w.ends, w.count = w.ends.Add(w.period), 0
+		}
 	}
+}
+
+// full is the end of the last of the windows that are used up; zero where none is.
+func (f *farSide) full() (end time.Time) {
+	for _, w := range f.windows {
+		if w.count == w.size {
+			end = later(end, w.ends)
+		}
+	}
+	return end
 }
 
 // reach lets one request arrive.
 func (f *farSide) reach() {
 	i := rapid.IntRange(0, len(f.under)-1).Draw(f.T, "arrives")
-	number := f.under[i]
+	a := farAnswer{number: f.under[i]}
 	f.under = slices.Delete(f.under, i, i+1)
 	f.turn()
-	if f.count++; f.count > f.size {
-		f.Fatalf("request %d of a window of %d", f.count, f.size)
+	for i := range f.windows {
+		w := &f.windows[i]
+		if w.count++; w.count > w.size {
+			f.Fatalf("request %d of a window of %d", w.count, w.size)
+		}
+		a.left, a.resets = append(a.left, w.size-w.count), append(a.resets, w.ends)
 	}
-	f.answered = append(f.answered, farAnswer{number, f.size - f.count, f.ends})
+	f.answered = append(f.answered, a)
 }
 
 // tell lets one answer come back.
@@ -63,7 +98,11 @@ func (f *farSide) tell() {
 	i := rapid.IntRange(0, len(f.answered)-1).Draw(f.T, "comes back")
 	a := f.answered[i]
 	f.answered = slices.Delete(f.answered, i, i+1)
-	f.lane.learn(a.number, advice{stated: true, left: a.left, reset: a.reset.Sub(f.at)}, f.at, time.Hour)
+	var told advice
+	for i := range a.left {
+		told.stated = append(told.stated, statement{quotaName{nth: i}, a.left[i], a.resets[i].Sub(f.at)})
+	}
+	f.lane.learn(a.number, told, f.at, time.Hour)
 }
 
 // finish lets everything under way come back.
@@ -76,12 +115,11 @@ func (f *farSide) finish() {
 	}
 }
 
-// Once a far side has answered, no more is sent than it lets pass, whatever happens
-// in which order; and all that it lets pass can be sent.
+// Once a far side has answered, no more is sent than it lets pass in any of its
+// windows, whatever happens in which order; and all that it lets pass can be sent.
 func TestLaneNeverOverdrawsAWindow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		f := &farSide{T: rt, lane: newLane(weir.Key{}), at: today(), ends: today().Add(time.Minute)}
-		f.size = rapid.Int64Range(1, 20).Draw(rt, "size")
+		f := drawFarSide(rt)
 		f.send()
 		f.finish()
 		for range rapid.IntRange(1, 200).Draw(rt, "steps") {
@@ -99,14 +137,14 @@ func TestLaneNeverOverdrawsAWindow(t *testing.T) {
 		}
 		f.finish()
 		f.at = f.at.Add(f.lane.closed(f.at))
-		for f.turn(); f.count < f.size; {
+		for f.turn(); f.full().IsZero(); {
 			if !f.send() {
-				rt.Fatalf("%d of %d were sent, and the lane is closed for %v", f.count, f.size, f.lane.closed(f.at))
+				rt.Fatalf("the lane is closed for %v, and no window of %+v is used up", f.lane.closed(f.at), f.windows)
 			}
 			f.finish()
 		}
-		if d, rest := f.lane.closed(f.at), f.ends.Sub(f.at); d != rest {
-			rt.Fatalf("the window is used up, and the lane closed for %v of %v", d, rest)
+		if d, rest := f.lane.closed(f.at), f.full().Sub(f.at); d != rest {
+			rt.Fatalf("the windows are used up, and the lane closed for %v of %v", d, rest)
 		}
 	})
 }
@@ -151,11 +189,11 @@ func TestLaneOpensForOneFirst(t *testing.T) {
 		return 0
 	})
 	f(func(l *lane, probe uint64) time.Duration {
-		l.learn(probe, advice{stated: true, left: 1000, reset: time.Hour}, now, time.Hour)
+		l.learn(probe, says(1000, time.Hour), now, time.Hour)
 		return 0
 	})
 	f(func(l *lane, probe uint64) time.Duration {
-		l.learn(probe, advice{stated: true, left: 0, reset: time.Minute}, now, time.Hour)
+		l.learn(probe, says(0, time.Minute), now, time.Hour)
 		return time.Minute
 	})
 	f(func(l *lane, probe uint64) time.Duration {
@@ -167,6 +205,35 @@ func TestLaneOpensForOneFirst(t *testing.T) {
 		return time.Hour
 	})
 	f(func(*lane, uint64) time.Duration { return time.Second })
+}
+
+// Whoever answers slowly opens the lane as well, though others have been sent on trial
+// meanwhile.
+func TestLaneIsOpenedBySlowAnswers(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	n, _ := l.admit(at)
+	l.learn(n, advice{refused: true, wait: time.Second}, at, time.Hour)
+	var sent []uint64
+	for range 5 {
+		at = at.Add(time.Second)
+		n, _ := l.admit(at)
+		sent = append(sent, n)
+	}
+	l.learn(sent[0], says(3, time.Minute), at, time.Hour)
+	l.learn(sent[1], advice{}, at, time.Hour)
+	if d := l.closed(at); d != time.Minute {
+		t.Errorf("closed for %v: two are left, and three under way", d)
+	}
+	l.learn(sent[2], says(10, time.Minute), at, time.Hour)
+	if d := l.closed(at); d != time.Minute {
+		t.Errorf("closed for %v: it was sent before the first was answered", d)
+	}
+	l.learn(sent[3], advice{}, at, time.Hour)
+	l.learn(sent[4], says(1, time.Minute), at, time.Hour)
+	if _, ok := l.admit(at); !ok {
+		t.Error("one is left, and the lane closed")
+	}
 }
 
 // Without answers one goes each second.
@@ -194,7 +261,7 @@ func TestLaneCountsWhatSaysNothing(t *testing.T) {
 	at := today()
 	l := newLane(weir.Key{})
 	n, _ := l.admit(at)
-	l.learn(n, advice{stated: true, left: 3, reset: time.Minute}, at, time.Hour)
+	l.learn(n, says(3, time.Minute), at, time.Hour)
 	n, _ = l.admit(at)
 	l.learn(n, advice{}, at, time.Hour)
 	l.admit(at)
@@ -209,7 +276,7 @@ func TestLaneCountsWhatSaysNothing(t *testing.T) {
 	}
 	at = at.Add(time.Minute)
 	n, _ = l.admit(at)
-	l.learn(n, advice{stated: true, left: 1, reset: time.Minute}, at, time.Hour)
+	l.learn(n, says(1, time.Minute), at, time.Hour)
 	if d := l.closed(at); d != 0 {
 		t.Errorf("closed for %v: nothing is under way any more", d)
 	}
@@ -223,17 +290,206 @@ func TestLaneWindows(t *testing.T) {
 	for range 3 {
 		l.admit(at)
 	}
-	l.learn(1, advice{stated: true, left: 0, reset: 5 * time.Second}, at, time.Hour)
-	l.learn(2, advice{stated: true, left: 0, reset: 30 * time.Second}, at, time.Hour)
+	l.learn(1, says(0, 5*time.Second), at, time.Hour)
+	l.learn(2, says(0, 30*time.Second), at, time.Hour)
 	if d := l.closed(at); d != 30*time.Second {
 		t.Errorf("closed for %v", d)
 	}
 	at = at.Add(time.Minute)
-	l.learn(3, advice{stated: true, left: 2, reset: 30 * time.Second}, at, time.Hour)
+	l.learn(3, says(2, 30*time.Second), at, time.Hour)
 	for i := range 3 {
 		if _, ok := l.admit(at); ok != (i < 2) {
 			t.Errorf("request %d of a window of 2: %t", i+1, ok)
 		}
+	}
+}
+
+// about is what an answer says of a quota that has a name.
+func about(name string, left int64, reset time.Duration) statement {
+	return statement{quotaName{name: name}, left, reset}
+}
+
+// goes is how many may be sent at once.
+func (l *lane) goes(at time.Time) (n int) {
+	for {
+		if _, ok := l.admit(at); !ok || n == 1000 {
+			return n
+		}
+		n++
+	}
+}
+
+// What is left of one quota holds until its own window is over, whatever others
+// say, and whoever refuses.
+func TestLaneKeepsQuotasApart(t *testing.T) {
+	f := func(want int, answers ...advice) {
+		t.Helper()
+		at := today()
+		l := newLane(weir.Key{})
+		for _, a := range answers {
+			n, ok := l.admit(at)
+			if !ok {
+				t.Fatalf("closed for %v", l.closed(at))
+			}
+			l.learn(n, a, at, 2*time.Hour)
+			at = at.Add(3 * time.Second)
+		}
+		n, _ := l.admit(at) // the one that goes first, where there was a pause
+		l.learn(n, advice{}, at, 2*time.Hour)
+		if got := l.goes(at); got != want {
+			t.Errorf("%d go, want %d", got, want)
+		}
+	}
+	second, hour := about("s", 4, time.Second), about("h", 5, time.Hour)
+	both := advice{stated: []statement{second, hour}}
+	f(4, both)
+	f(4, advice{stated: []statement{hour, second}})
+	f(3, both, advice{stated: []statement{second}}) // that request counts in both
+	f(7, both, advice{stated: []statement{about("h", 8, time.Hour)}})
+	f(4, both, advice{refused: true, wait: time.Second}) // a refusal counts in none
+	f(4, both, advice{refused: true, wait: time.Second, stated: []statement{about("s", 0, time.Second)}})
+	f(2, both, advice{refused: true, wait: time.Second, stated: []statement{about("s", 0, time.Second), about("h", 3, time.Hour)}})
+	f(1000, both, advice{refused: true, wait: time.Second, stated: []statement{about("h", 0, time.Hour)}}) // its wait goes before its reset
+	f(1000, advice{stated: []statement{second}})
+}
+
+// Of more quotas than a lane knows, those with the least left matter.
+func TestLaneKnowsAFewQuotas(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	learn := func(stated ...statement) {
+		n, _ := l.admit(at)
+		l.learn(n, advice{stated: stated}, at, time.Hour)
+	}
+	var many []statement
+	for i := range 100 {
+		many = append(many, about(fmt.Sprint(i), int64(11+i*37%100), time.Hour))
+	}
+	learn(many...)
+	for _, w := range l.windows {
+		if w.least >= 11+mostWindows {
+			t.Errorf("it knows of %d that are left", w.least)
+		}
+	}
+	if len(l.windows) != mostWindows {
+		t.Fatalf("%d windows", len(l.windows))
+	}
+	learn(about("new", 0, time.Minute))
+	if d := l.closed(at); d != time.Minute {
+		t.Errorf("closed for %v", d)
+	}
+	at = at.Add(time.Minute)
+	learn(about("newer", 90, time.Hour), about("newest", 50, time.Hour))
+	if got := l.goes(at); got != 9 || len(l.windows) != mostWindows {
+		t.Errorf("%d go, %d windows: of one quota eleven were left, and two have gone", got, len(l.windows))
+	}
+	learn(about("the last", 1000, 2*time.Hour)) // when the others are over
+	at = at.Add(time.Hour)
+	l.learn(l.sent, advice{stated: []statement{about("the last", 1000, time.Hour)}}, at, time.Hour)
+	if !slices.ContainsFunc(l.windows, func(w window) bool { return w.least == 1000 }) {
+		t.Errorf("what is over takes the room of what is not: %v", l.windows)
+	}
+}
+
+// Whoever wants no pause is not slowed down by what the far side says.
+func TestLaneDoesNotListen(t *testing.T) {
+	at := today()
+	for _, most := range []time.Duration{1, leastPause - 1} {
+		l := newLane(weir.Key{})
+		for _, a := range []advice{{refused: true}, {refused: true, wait: time.Hour}, says(0, time.Hour), {}} {
+			n, _ := l.admit(at)
+			l.learn(n, a, at, most)
+			if got := l.goes(at); got != 1000 || !l.settled(at) {
+				t.Errorf("%d go", got)
+			}
+		}
+	}
+	l := newLane(weir.Key{})
+	n, _ := l.admit(at)
+	l.learn(n, says(0, time.Hour), at, leastPause)
+	if d := l.closed(at); d != leastPause {
+		t.Errorf("closed for %v", d)
+	}
+}
+
+// One that was to go first and was not sent lets another go first.
+func TestLaneTakesBackWhatWasNotSent(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	n, _ := l.admit(at)
+	l.learn(n, advice{refused: true, wait: time.Second, stated: []statement{about("h", 3, time.Hour)}}, at, time.Hour)
+	at = at.Add(time.Second)
+	for range 3 {
+		n, ok := l.admit(at)
+		if _, second := l.admit(at); !ok || second {
+			t.Errorf("the first goes: %t, the second: %t", ok, second)
+		}
+		l.withdraw(n, at)
+	}
+	late, _ := l.admit(at)
+	l.learn(late, says(1000, time.Hour), at, time.Hour)
+	if got := l.goes(at); got != 2 {
+		t.Errorf("%d go, want 2: of 3 that were left one was sent", got)
+	}
+
+	l = newLane(weir.Key{})
+	early, _ := l.admit(at)
+	l.withdraw(early, at)
+	if got := l.goes(at); got != 1000 {
+		t.Errorf("%d go: there was no pause", got)
+	}
+	l = newLane(weir.Key{})
+	early, _ = l.admit(at)
+	n, _ = l.admit(at)
+	l.learn(n, pause(time.Second), at, time.Hour)
+	at = at.Add(time.Second)
+	l.admit(at)
+	l.withdraw(early, at)
+	if d := l.closed(at); d != probeTime {
+		t.Errorf("closed for %v: it was not the one that went first", d)
+	}
+}
+
+// A window that is over before all that it let pass has gone is no pause: nobody goes
+// first.
+func TestLaneDoesNotPauseForNothing(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	n, _ := l.admit(at)
+	l.learn(n, says(5, time.Minute), at, time.Hour)
+	if got := l.goes(at.Add(time.Minute)); got != 1000 {
+		t.Errorf("%d go", got)
+	}
+}
+
+// What was sent before a pause says nothing of what is left after it.
+func TestLaneBelievesTheFirstAfterAPause(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	late, _ := l.admit(at)
+	n, _ := l.admit(at)
+	l.learn(n, pause(time.Second), at, time.Hour)
+	at = at.Add(time.Second)
+	first, _ := l.admit(at)
+	l.learn(late, says(1, time.Minute), at, time.Hour)
+	l.learn(first, says(9, time.Minute), at, time.Hour)
+	if got := l.goes(at); got != 9 {
+		t.Errorf("%d go, want 9", got)
+	}
+}
+
+// A refusal of the one that went first is the next pause, also where it is shorter than
+// others would have waited for its answer.
+func TestLaneTakesTheNextPauseAsItIs(t *testing.T) {
+	at := today()
+	l := newLane(weir.Key{})
+	for _, d := range []time.Duration{time.Second, 10 * time.Millisecond, time.Minute} {
+		n, _ := l.admit(at)
+		l.learn(n, pause(d), at, time.Hour)
+		if got := l.closed(at); got != d {
+			t.Errorf("closed for %v, want %v", got, d)
+		}
+		at = at.Add(d)
 	}
 }
 
@@ -266,14 +522,14 @@ func TestLaneBelievesTheNewer(t *testing.T) {
 		l.admit(at)
 		l.admit(at)
 		for _, n := range numbers[:1] {
-			l.learn(n, advice{stated: true, left: 1, reset: time.Minute}, at, time.Hour)
+			l.learn(n, says(1, time.Minute), at, time.Hour)
 		}
 		for _, n := range numbers[1:] {
 			for l.sent < n {
-				l.least++ // whatever was left
+				l.windows[0].least++ // whatever was left
 				l.admit(at)
 			}
-			l.learn(n, advice{stated: true, left: 50, reset: time.Minute}, at, time.Hour)
+			l.learn(n, says(50, time.Minute), at, time.Hour)
 		}
 		got := 0
 		for {
@@ -303,7 +559,7 @@ func TestLanePausesDoNotShrink(t *testing.T) {
 	l.learn(2, advice{refused: true, wait: time.Second}, at, time.Hour)
 	l.learn(3, advice{refused: true}, at, time.Hour)
 	l.learn(4, advice{}, at, time.Hour)
-	l.learn(5, advice{stated: true, left: 1000, reset: time.Second}, at, time.Hour)
+	l.learn(5, says(1000, time.Second), at, time.Hour)
 	if d := l.closed(at); d != time.Minute {
 		t.Errorf("closed for %v", d)
 	}
@@ -314,136 +570,5 @@ func TestLanePausesDoNotShrink(t *testing.T) {
 	}
 	if d := l.closed(at); d != time.Second {
 		t.Errorf("closed for %v after nine refusals at once", d)
-	}
-}
-
-// However many hosts ask to be left alone, memory is bounded; those whose pause
-// ends last are remembered.
-func TestLanesAreBounded(t *testing.T) {
-	const room, hosts = 100, 1000
-	s := newLanes(room)
-	at := today()
-	part := func(i int) weir.Part { return weir.Text("host", fmt.Sprint(i)) }
-	visit := func(i int, d time.Duration) (closed time.Duration) {
-		l := s.enter(part(i))
-		defer s.leave(l, at)
-		if closed = s.closed(l, at); closed > 0 {
-			return closed
-		}
-		n, _ := s.admit(l, at)
-		s.learn(l, n, advice{refused: d > 0, wait: d}, at, time.Hour)
-		return 0
-	}
-	check := func(resting int) {
-		t.Helper()
-		if len(s.byKey) != resting || s.resting != resting {
-			t.Fatalf("%d lanes, %d at rest, want %d", len(s.byKey), s.resting, resting)
-		}
-	}
-	for i := range hosts { // nobody says anything: nothing is remembered
-		visit(i, 0)
-	}
-	check(0)
-	busy := s.enter(part(-1)) // under way all the time
-	for i := range hosts {
-		visit(i, time.Duration(i+1)*time.Second)
-	}
-	if len(s.byKey) != room+1 || s.resting != room {
-		t.Fatalf("%d lanes, %d at rest", len(s.byKey), s.resting)
-	}
-	s.leave(busy, at)
-	for i := range hosts {
-		want := time.Duration(0)
-		if i >= hosts-room {
-			want = time.Duration(i+1) * time.Second
-		}
-		if i >= hosts-room || i < 10 {
-			if got := visit(i, 0); got != want {
-				t.Errorf("host %d is closed for %v, want %v", i, got, want)
-			}
-		}
-	}
-	check(room)
-	at = at.Add(time.Hour) // all is over: the next that is remembered clears them away
-	visit(0, time.Second)
-	check(1)
-	visit(1, time.Second)
-	at = at.Add(time.Second)
-	visit(0, 0)
-	visit(1, 0)
-	visit(0, 0)
-	visit(1, 0)
-	if s.resting > 2 {
-		t.Errorf("%d at rest", s.resting)
-	}
-}
-
-func TestReadList(t *testing.T) {
-	fields := newRefFields()
-	f := func(want string, lines ...string) {
-		t.Helper()
-		got := ""
-		for _, m := range readList(lines) {
-			got += m.name
-			for _, p := range m.params {
-				got += fmt.Sprintf(";%s=%d%s", p.key, p.value.number, p.value.text)
-			}
-			got += "|"
-		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", lines, got, want)
-		}
-		if (len(fields.members(lines)) > 0) != (want != "") {
-			t.Errorf("%q: the reference finds %v", lines, fields.members(lines))
-		}
-	}
-	f("")
-	f("", "")
-	f("", "  ")
-	f("a|", `"a"`)
-	f("a|b|", ` "a" , "b"	`)
-	f("a|b|", `"a"`, `"b"`)
-	f("a;r=5;t=60|", `"a";r=5;t=60`)
-	f("a;r=5;t=60|", `"a"; r=5;  t=60`)
-	f(`a"\;r=0|`, `"a\"\\";r`)
-	f("a;x=0y;z=0|", `"a";x="y";z=tok/en:1`)
-	f("a;x=0;y=0;z=0;p=0;q=0|", `"a";x=1.5;y=:aGk=:;z=?1;p=@-5;q=%"%c3%a4 "`)
-	f("a;r=-5|", `"a";r=-5`)
-	f("a;r=999999999999999|", `"a";r=999999999999999`)
-	f("a;*x-_.9=0|", `"a";*x-_.9`)
-	for _, broken := range []string{
-		`"a",`, `,"a"`, `"a",,"b"`, `"a" "b"`, `"a`, `"a\`, `"a\x"`, "\"a\x00\"", `"ä"`, `a`, `5`, `("a")`, `"a" ;r=5`, `"a";`, `"a";R=5`,
-		`"a";r=`, `"a";r=-`, `"a";r=1000000000000000`, `"a";r=5.`, `"a";r=.5`, `"a";r=1.2345`, `"a";r=1234567890123.5`, `"a";r=--5`,
-		`"a";x=?2`, `"a";x=?`, `"a";x=:a`, `"a";x=:a b:`, `"a";x=@`, `"a";x=@1.5`, `"a";x=%`, `"a";x=%"`, `"a";x=%"%C3"`, `"a";x=%"%c`, "\"a\";x=%\"\x7f\"",
-		`"a";x=(1)`, `"a";x=é`, "\t\"a\"",
-	} {
-		f("", broken)
-	}
-}
-
-func TestSpansAreRoundedUp(t *testing.T) {
-	for d, want := range map[time.Duration]string{1: "1ms", time.Second: "1s", time.Second + 1: "1s1ms", 90*time.Second - 1: "1m30s"} {
-		if got := spoken(d); got != want {
-			t.Errorf("%v: %s, want %s", d, got, want)
-		}
-	}
-}
-
-func TestHostsAreWrittenInOneWay(t *testing.T) {
-	f := func(want, url string) {
-		t.Helper()
-		if got := hostOf(mustURL(t, url)); got != want {
-			t.Errorf("%s: %q, want %q", url, got, want)
-		}
-	}
-	f("api.example", "https://api.example/")
-	f("api.example", "https://API.Example.:443/")
-	f("api.example", "http://api.example:80")
-	f("api.example:443", "http://api.example:443")
-	f("api.example:80", "https://api.example.:80")
-	f("::1", "http://[::1]:80")
-	f("[::1]:8080", "http://[::1]:8080")
-	if got := hostOf(nil); got != "" {
-		t.Error(got)
 	}
 }

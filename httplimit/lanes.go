@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"container/heap"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ type lanes struct {
 
 	mu      sync.Mutex
 	byKey   map[weir.Key]*lane
-	resting int // lanes without a request
+	resting resting
 }
 
 func newLanes(room int) *lanes {
@@ -33,57 +34,44 @@ func (s *lanes) enter(part weir.Part) *lane {
 		l = newLane(key)
 		s.byKey[key] = l
 	case l.users == 0:
-		s.resting--
+		heap.Remove(&s.resting, l.place)
 	}
 	l.users++
 	return l
 }
 
-// leave ends what enter began. What is known of the lane stays while it matters.
+// leave ends what enter began. What is known of the lane stays while it matters,
+// and there is room.
 func (s *lanes) leave(l *lane, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.users--; l.users > 0 {
 		return
 	}
-	if s.resting++; !l.end().After(now) {
-		s.forget(l)
+	if l.settled(now) {
+		delete(s.byKey, l.key)
+		return
 	}
-	if s.resting > s.room {
-		s.makeRoom(now)
-	}
-}
-
-// makeRoom forgets all lanes that no longer matter, and the one that ceases to
-// first where there are none. It looks at all of them: that is short beside the
-// answer of an upstream, and happens only where thousands have asked to wait.
-func (s *lanes) makeRoom(now time.Time) {
-	var first *lane
-	for _, l := range s.byKey {
-		switch {
-		case l.users > 0:
-		case !l.end().After(now):
-			s.forget(l)
-		case first == nil || l.end().Before(first.end()):
-			first = l
-		}
-	}
-	if s.resting > s.room {
-		s.forget(first)
+	heap.Push(&s.resting, l)
+	if len(s.resting) > s.room {
+		delete(s.byKey, s.resting[0].key)
+		heap.Pop(&s.resting)
 	}
 }
 
-// forget drops a lane without a request.
-func (s *lanes) forget(l *lane) {
-	delete(s.byKey, l.key)
-	s.resting--
-}
-
-// closed is how long nothing may be sent on l.
+// closed is how long nothing may be sent on l, if nothing new is learnt.
 func (s *lanes) closed(l *lane, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return l.closed(now)
+}
+
+// shut is how long nothing may be sent on l, whatever is learnt of the requests
+// under way.
+func (s *lanes) shut(l *lane, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return l.shut(now)
 }
 
 // admit counts a request on l that is sent now, and reports false where it may
@@ -107,4 +95,52 @@ func (s *lanes) lose(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.lose()
+}
+
+// withdraw takes in that a request on l was not sent after all.
+func (s *lanes) withdraw(l *lane, number uint64, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.withdraw(number, now)
+	l.tell()
+}
+
+// resting are lanes without a request, as a heap (container/heap) whose head is
+// forgotten first: those that let requests through go before those that wait, and
+// of these whose pause ends first. What is known of a lane does not change while it
+// rests, so that its order stays what it was.
+type resting []*lane
+
+// Len is how many there are.
+func (r resting) Len() int { return len(r) }
+
+// Less reports whether a lane is to be forgotten before another.
+func (r resting) Less(i, j int) bool {
+	a, b := r[i].opens(), r[j].opens()
+	if !a.Equal(b) {
+		return a.Before(b)
+	}
+	return r[i].end().Before(r[j].end())
+}
+
+// Swap exchanges two places.
+func (r resting) Swap(i, j int) {
+	r[i], r[j] = r[j], r[i]
+	r[i].place, r[j].place = i, j
+}
+
+// Push adds a lane at the end.
+func (r *resting) Push(x any) {
+	l, _ := x.(*lane) // nothing else is pushed
+	l.place = len(*r)
+	*r = append(*r, l)
+}
+
+// Pop takes the lane at the end away.
+func (r *resting) Pop() any {
+	last := len(*r) - 1
+	l := (*r)[last]
+	(*r)[last] = nil
+	*r = (*r)[:last]
+	return l
 }

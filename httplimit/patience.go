@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -64,4 +65,25 @@ func (p *patience) queue(ctx context.Context, turn chan<- struct{}) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// readTime is how long at most the body of a refusal is read: most have come with
+// their header.
+const readTime = time.Second
+
+// read reads a body, no more than most bytes of it, and closes it. The error is errCut
+// where it has more, or comes too slowly, or that of the body.
+func (p *patience) read(body io.ReadCloser, most int64) (text []byte, err error) {
+	begun := now()
+	defer func() { p.left -= time.Since(begun) }()
+	late := time.AfterFunc(min(p.left, readTime), func() { _ = body.Close() }) // which ends a Read
+	text, err = io.ReadAll(io.LimitReader(body, most+1))
+	if !late.Stop() {
+		return text, errCut
+	}
+	_ = body.Close() // what it says is known
+	if int64(len(text)) > most {
+		return text[:most], errCut
+	}
+	return text, err
 }

@@ -19,7 +19,8 @@ type TransportConfig struct {
 
 	// Limiter is a limit of one's own: each request takes one unit of the key,
 	// and so does each time it is sent again. nil is none. Its store stays the
-	// caller's to close. An error of it means that the request is not sent.
+	// caller's to close. An error of it means that the request is not sent. Limits
+	// of requests in flight (concurrent), and those that block, are refused.
 	Limiter *weir.Limiter
 
 	// Key says whose quota a request uses, both of Limiter and of the far side:
@@ -43,7 +44,8 @@ type TransportConfig struct {
 	// MaxPause is the longest that one answer of the far side keeps requests of
 	// its key back, from 1 ns: 1 hour by default. What asks for more is cut to
 	// that, so that one absurd value does not stop a program for good. A far side
-	// whose fields mean something else is best not listened to: 1 ns.
+	// whose fields mean something else is best not listened to: below 1 ms nothing
+	// that it says keeps anybody back.
 	MaxPause time.Duration
 
 	// Retries is how often one request that the far side has refused is sent
@@ -63,8 +65,8 @@ const (
 	// a limit that waiting does not get him under.
 	maxRetries = 10
 
-	// maxResting is of how many keys without a request a Transport knows that the
-	// far side wants to be left alone: some 2 MB.
+	// maxResting is of how many keys without a request a Transport knows what the
+	// far side has said: 2 MB, or 6 where each names many quotas.
 	maxResting = 4096
 )
 
@@ -131,7 +133,25 @@ func (c TransportConfig) validate() error {
 	if c.FailFast && c.Retries > 0 {
 		add("Retries", c.Retries, "a request is sent again after a wait, and with FailFast nothing waits", "leave one of the two out")
 	}
+	if c.Limiter != nil {
+		for _, l := range c.Limiter.Limits() {
+			if problem, remedy := unfit(l.Spec()); problem != "" {
+				add("Limiter", l, problem, remedy)
+			}
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// unfit says why a limit of one's own cannot be of a kind; "" where it can.
+func unfit(s weir.Spec) (problem, remedy string) {
+	switch {
+	case s.Algorithm == weir.Concurrency:
+		return "a Transport does not know when a caller is done with an answer", "use a rate; http.Transport.MaxConnsPerHost bounds what is in flight"
+	case s.Block != (weir.Block{}):
+		return "whoever waits for his turn is refused first, and would be blocked by that", "leave block out"
+	}
+	return "", ""
 }
 
 // hostPart is the key of a request where nothing else is set.
@@ -154,7 +174,9 @@ func hostOf(u *url.URL) string {
 // and the request's context. A request that is not sent costs nothing: its body is
 // closed, and the error is a [*NotSentError], or the context's where that has ended.
 // Once it is sent, its answer or error is that of the base, also where the answer
-// is a refusal.
+// is a refusal: one that was to be sent again and then may not be is answered with
+// the refusal, of whose body 16 KiB are kept, as far as they come within a second.
+// Where its context ends while it waits for that, the error is the context's.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t == nil || t.lanes == nil {
 		closeBody(r)

@@ -497,6 +497,12 @@ func TestNewTransportSaysAllThatIsWrong(t *testing.T) {
 	if _, err = httplimit.NewTransport(httplimit.TransportConfig{}); err != nil {
 		t.Error(err)
 	}
+	_, err = httplimit.NewTransport(httplimit.TransportConfig{Retries: 11, Limiter: limiting(t, "5 concurrent")})
+	for _, want := range []string{"Limiter 5 concurrent: a Transport does not know when", "Retries 11"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }
 
 type idle struct {

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,14 +21,16 @@ type trip struct {
 	outcome  weir.Outcome
 }
 
-// run sends the request, and again while it is refused and may be.
+// run sends the request, and again while it is refused and may be. A refusal is its
+// answer where it is not sent again after all.
 func (t *trip) run(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
+	var refusal *http.Response
 	for attempt := 0; ; attempt++ {
 		number, err := t.enter(ctx)
 		if err != nil {
 			closeBody(r)
-			return nil, err
+			return unsent(refusal, err)
 		}
 		res, refused, err := t.send(r, number)
 		if !refused || attempt >= t.retries || !t.worthwhile(ctx) {
@@ -37,26 +40,42 @@ func (t *trip) run(r *http.Request) (*http.Response, error) {
 		if next == nil {
 			return res, nil
 		}
-		discard(res.Body)
-		r = next
+		t.keep(res)
+		refusal, r = res, next
 	}
 }
 
-// send sends the request and learns from its answer.
+// unsent is what a request gets that may not be sent: why, or the refusal that it
+// has got before. Whoever has left is told that alone.
+func unsent(refusal *http.Response, err error) (*http.Response, error) {
+	if refusal != nil && errors.As(err, new(*NotSentError)) {
+		return refusal, nil
+	}
+	return nil, err
+}
+
+// send sends the request and learns from its answer. One that a Transport behind
+// this one has not sent costs nothing here either.
 func (t *trip) send(r *http.Request, number uint64) (res *http.Response, refused bool, err error) {
-	answered := false
+	known := false
 	defer func() {
-		if !answered { // or the base has panicked
+		if !known { // what became of it: or the base has panicked
 			t.lanes.lose(t.lane)
 		}
 	}()
 	res, err = t.base.RoundTrip(r)
+	if errors.As(err, new(*NotSentError)) {
+		known = true
+		t.lanes.withdraw(t.lane, number, now())
+		_ = t.giveBack(r.Context()) // that nothing was sent is the news; what a store kept, time gives back
+		return res, false, err
+	}
 	if err != nil || res == nil {
 		return res, false, err
 	}
 	a := readAdvice(res.StatusCode, res.Header, now())
 	t.lanes.learn(t.lane, number, a, now(), t.maxPause)
-	answered = true
+	known = true
 	return res, a.refused, nil
 }
 
@@ -99,8 +118,13 @@ func (t *trip) enter(ctx context.Context) (number uint64, err error) {
 	}
 }
 
-// queue waits for the turn.
+// queue waits for the turn, unless it is certain already that it would be in vain.
 func (t *trip) queue(ctx context.Context) error {
+	if d := t.lanes.shut(t.lane, now()); d > 0 {
+		if err := t.bear(ctx, d, nil); err != nil {
+			return err
+		}
+	}
 	err := t.patience.queue(ctx, t.lane.turn)
 	if errors.Is(err, errMaxWait) {
 		return t.notSent(t.lanes.closed(t.lane, now()), nil, err)
@@ -163,13 +187,21 @@ func (t *trip) hold(ctx context.Context, d time.Duration) error {
 
 // await waits for d or for news, if this request can bear that.
 func (t *trip) await(ctx context.Context, d time.Duration, news <-chan struct{}, limit *weir.Limit) error {
+	if err := t.bear(ctx, d, limit); err != nil {
+		return err
+	}
+	return t.patience.wait(ctx, d, news)
+}
+
+// bear says why this request cannot wait for d; nil where it can.
+func (t *trip) bear(ctx context.Context, d time.Duration, limit *weir.Limit) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := t.patience.refuses(ctx, d); err != nil {
 		return t.notSent(d, limit, err)
 	}
-	return t.patience.wait(ctx, d, news)
+	return nil
 }
 
 func (t *trip) notSent(d time.Duration, limit *weir.Limit, err error) error {
@@ -188,16 +220,43 @@ func (t *trip) giveBack(ctx context.Context) error {
 	return nil
 }
 
-// mostDiscarded is how much of a refusal's body is read so that its connection can
-// be used again. It is as much as such bodies commonly have; of longer ones the
-// connection is closed.
-const mostDiscarded = 4 << 10
+// mostKept is how much is kept of the body of a refusal whose request waits to be
+// sent again: more than such bodies commonly have.
+const mostKept = 16 << 10
 
-// discard ends the body of an answer that nobody gets.
-func discard(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, mostDiscarded+1) // whether it ended is the connection's affair
-	_ = body.Close()
+// errCut ends the body of a refusal of which not all was kept.
+var errCut = errors.New("httplimit: the rest of this body was not kept while its request waited to be sent again")
+
+// keep reads the body of a refusal, so that it can still be the answer without
+// holding its connection meanwhile.
+func (t *trip) keep(res *http.Response) {
+	if res.Body == nil {
+		return
+	}
+	text, end := t.patience.read(res.Body, mostKept)
+	if end == nil {
+		end = io.EOF
+	}
+	res.Body = &keptBody{text: bytes.NewReader(text), end: end}
 }
+
+// keptBody is the body of an answer whose connection is gone.
+type keptBody struct {
+	text *bytes.Reader
+	end  error // io.EOF, or why the rest is missing
+}
+
+// Read reads what was kept.
+func (b *keptBody) Read(p []byte) (n int, err error) {
+	n, err = b.text.Read(p)
+	if err != nil {
+		err = b.end
+	}
+	return n, err
+}
+
+// Close has nothing to do.
+func (b *keptBody) Close() error { return nil }
 
 func closeBody(r *http.Request) {
 	if r.Body != nil {

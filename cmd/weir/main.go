@@ -61,7 +61,7 @@ func runProgram(ctx context.Context, stdout, stderr io.Writer, name string, args
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		switch status, _ := exit.Sys().(syscall.WaitStatus); {
-		case status.Signaled() && status.Signal() == syscall.SIGPIPE:
+		case status.Signaled() && status.Signal() == syscall.SIGPIPE && readerGone(stdout): // and not by a pipe of its own
 			return syscall.EPIPE
 		case status.Signaled() && status.Signal() == syscall.SIGINT: // a terminal tells both, and who hears of it first is chance
 			return exits(exitInterrupted, nil)

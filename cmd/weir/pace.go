@@ -35,8 +35,9 @@ A line is passed on whole when its turn has come, as it is. A command runs when
 the one before it has ended, with nothing to read, until it fails or --times is
 over.
 
-SIGINT and SIGTERM end it at once: nothing more is passed on or run, and a command
-that runs gets SIGTERM.
+SIGINT and SIGTERM end it: nothing more is passed on or run. A line that was begun is
+passed on to its end, as far as that comes within a second. A command that runs gets
+SIGTERM, itself and not what it has started.
 
 Exit codes: 1 when a command fails or an input cannot be read, 130 when
 interrupted.`
@@ -136,12 +137,8 @@ func newPacer(env *Env, text string) (*pacer, error) {
 	if err != nil {
 		return nil, exits(exitUsage, err)
 	}
-	switch limit.Spec().Algorithm {
-	case weir.Deny:
-		return nil, usagef("limit deny: nothing would ever pass")
-	case weir.Concurrency:
-		return nil, usagef("limit %s: one runs at a time anyway; write a rate such as 10/s", limit)
-	default:
+	if err := unpaced(limit.Spec()); err != nil {
+		return nil, err
 	}
 	store, err := memstore.New(memstore.Config{MaxKeys: paceKeys, Now: env.storeClock()})
 	if err != nil {
@@ -149,6 +146,19 @@ func newPacer(env *Env, text string) (*pacer, error) {
 	}
 	limiter, err := weir.New(store, limit)
 	return &pacer{env: env, limiter: limiter}, err
+}
+
+// unpaced refuses a limit under which waiting makes no sense.
+func unpaced(s weir.Spec) error {
+	switch {
+	case s.Algorithm == weir.Deny:
+		return usagef("limit deny: nothing would ever pass")
+	case s.Algorithm == weir.Concurrency:
+		return usagef("limit %s: one runs at a time anyway; write a rate such as 10/s", s)
+	case s.Block != (weir.Block{}):
+		return usagef("limit %s: whoever waits is refused first, and would be blocked by that; leave block out", s)
+	}
+	return nil
 }
 
 // paceKeys is room for the one key that there is.
@@ -196,8 +206,8 @@ func (p *pacer) wait(ctx context.Context, d weir.Micros) error {
 	}
 }
 
-// stallTime is how long whoever reads the lines may keep an interrupted run from
-// ending.
+// stallTime is how long the rest of a line, and whoever reads it, may keep an
+// interrupted run from ending.
 const stallTime = time.Second
 
 // interruptible does work until SIGINT or SIGTERM come: its context ends then, and
@@ -244,13 +254,18 @@ func (p *pacer) interruptible(ctx context.Context, stall time.Duration, work fun
 	return exits(exitInterrupted, nil)
 }
 
-// lines passes standard input on.
+// lines passes standard input on. A line that was begun is passed on to its end, also
+// when the context ends meanwhile: interruptible knows how long that may take.
 func (p *pacer) lines(ctx context.Context) error {
 	in := newLineReader(p.env.Stdin)
 	defer in.stop()
 	within := false // a line that is not over yet
 	for {
-		piece, err := in.next(ctx)
+		wanted := ctx
+		if within {
+			wanted = context.WithoutCancel(ctx)
+		}
+		piece, err := in.next(wanted)
 		if len(piece) > 0 {
 			if !within {
 				if err := p.turn(ctx); err != nil {

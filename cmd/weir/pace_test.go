@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/doctest"
 )
 
@@ -87,6 +88,23 @@ func timedCmd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s\n%s%s", got, args[0], &t.out, &t.stderr)
+	}
+}
+
+// Limits under which nobody can wait are a misuse.
+func TestPaceRefusesLimits(t *testing.T) {
+	for text, want := range map[string]string{
+		"10/s": "", "5/min leaky-bucket queue 3": "", "deny": "nothing would ever pass",
+		"5 concurrent": "one runs at a time anyway", "10/s block 5m": "leave block out",
+	} {
+		spec, err := weir.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := unpaced(spec); {
+		case want == "" && err != nil, want != "" && (err == nil || codeOf(err) != exitUsage || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 
@@ -257,6 +275,60 @@ func TestPaceIsInterruptedWhileNobodyReads(t *testing.T) {
 	}, "pace", "10/s")
 }
 
+// A line that was begun is passed on to its end, and nothing after it.
+func TestPaceFinishesALine(t *testing.T) {
+	line := strings.Repeat("x", 3*pieceSize) + "\n"
+	in, feed := io.Pipe()
+	s, waits := held(in)
+	begun := make(chan struct{})
+	var once sync.Once
+	var out bytes.Buffer
+	s.Stdout = writer(func(p []byte) (int, error) {
+		defer once.Do(func() { close(begun) })
+		return out.Write(p)
+	})
+	s.wantEnd(t, func() {
+		go func() {
+			defer feed.Close()
+			_, _ = io.WriteString(feed, line[:pieceSize])
+			<-waits
+			_, _ = io.WriteString(feed, line[pieceSize:]+"next\n")
+		}()
+		<-begun
+		s.signals <- syscall.SIGTERM
+	}, "pace", "10/s")
+	in.Close()
+	if out.String() != line {
+		t.Errorf("%d bytes of a line of %d", out.Len(), len(line))
+	}
+}
+
+// One whose rest does not come keeps it for a second, and no longer.
+func TestPaceWaitsForTheRestOfALine(t *testing.T) {
+	in, feed := io.Pipe()
+	s := newSession()
+	s.Stdin = in
+	begun := make(chan struct{})
+	s.Stdout = writer(func(p []byte) (int, error) {
+		close(begun)
+		return len(p), nil
+	})
+	s.Every = func(d time.Duration) (<-chan time.Time, func()) {
+		if d != stallTime {
+			t.Errorf("it waits for %v", d)
+		}
+		ticks := make(chan time.Time, 1)
+		ticks <- time.Time{}
+		return ticks, func() {}
+	}
+	s.wantEnd(t, func() {
+		_, _ = io.WriteString(feed, strings.Repeat("x", pieceSize))
+		<-begun
+		s.signals <- os.Interrupt
+	}, "pace", "10/s")
+	feed.Close()
+}
+
 // A command that runs is told, and waited for.
 func TestPaceInterruptsACommand(t *testing.T) {
 	s := newSession()
@@ -328,6 +400,18 @@ func TestProcessPace(t *testing.T) {
 	in.Close()
 	says(out, "b")
 	ends(cmd, exitOK)
+
+	// A line that was begun is passed on to its end.
+	cmd, in, out = begin("1000/s")
+	half := strings.Repeat("x", pieceSize)
+	go func() { _, _ = io.WriteString(in, half) }()
+	if _, err := out.Peek(1); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_, _ = io.WriteString(in, "the rest\n")
+	says(out, half+"the rest\n")
+	ends(cmd, exitInterrupted)
 
 	// A command that is asked to end, and says so.
 	cmd, _, out = begin("1000/s", "--", "sh", "-c", "trap 'echo asked; exit 0' TERM; echo runs; while :; do sleep 0.01; done")

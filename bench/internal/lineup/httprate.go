@@ -8,8 +8,8 @@ import (
 )
 
 // httprateCounter asks httprate's counter as its limiter does, without the lock
-// that the limiter holds meanwhile: what is left of it is two steps, between
-// which others pass.
+// that the limiter holds meanwhile: it decides in two steps, between which others
+// pass, so that more may pass than the quota.
 func httprateCounter(q Quota, _ int) (*Limiter, error) {
 	counter := httprate.NewLocalLimitCounter(q.Per)
 	begin := time.Now().UTC()

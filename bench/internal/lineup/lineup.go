@@ -68,7 +68,7 @@ const (
 	Floor   Kind = iota // no limiter: what nothing can be faster than
 	Weir                // ours
 	Keyed               // a limiter of many keys
-	Counter             // counts by key as a limiter does, and decides nothing
+	Counter             // decides by key in two steps, between which others pass: not exact
 	Single              // a limiter of one key
 )
 
@@ -143,7 +143,7 @@ func keyed() []Contender {
 		{Name: "throttled GCRA, map", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "never forgets a key", New: throttledMap},
 		{Name: "throttled GCRA, LRU", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "drops whoever was seen longest ago, limited or not", New: throttledLRU},
 		{Name: "ulule memory", Module: "github.com/ulule/limiter/v3", Kind: Keyed, Algorithm: FixedWindow, New: ulule},
-		{Name: "httprate counter", Module: "github.com/go-chi/httprate", Kind: Counter, Algorithm: TwoWindows, Remark: "Get and IncrementBy without OnLimit's lock: two steps, no decision", New: httprateCounter},
+		{Name: "httprate counter", Module: "github.com/go-chi/httprate", Kind: Counter, Algorithm: TwoWindows, Remark: "Get and IncrementBy without OnLimit's lock: decides in two steps, not exactly", New: httprateCounter},
 		{Name: "httprate OnLimit", Module: "github.com/go-chi/httprate", Kind: Keyed, Algorithm: TwoWindows, Remark: "its decision; no fields written", New: httprateOnLimit},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/expect"
 	"github.com/weirhq/weir/memstore"
 )
 
@@ -87,7 +88,7 @@ func newShop(q Quota, keys, n int) (*shop, error) {
 		return nil, err
 	}
 	s.store, s.keyer = store, store.Keyer()
-	return s, weir.Expect(store, s.limits...)
+	return s, expect.Limits(store, s.limits...)
 }
 
 // limiter is a Limiter without its Ask.

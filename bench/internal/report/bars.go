@@ -52,18 +52,18 @@ func (r *Report) speedBars(t *Table, name, set string) {
 	}
 }
 
-// peerBar compares with the fastest keyed limiter, and beside it with a counter
-// that is faster still.
+// peerBar compares with the fastest keyed limiter, and with one that is faster still
+// because it is not exact: the same bar, in a row of its own.
 func (r *Report) peerBar(t *Table, name, set, figure string, most float64) {
 	ratio, peer, ok := r.ofFastest(name, set, figure, lineup.Keyed)
 	if !ok {
 		return
 	}
-	beside := "beside " + peer
+	row := name + ", " + set + ", " + r.title(figure)
+	t.bar(row, ratio, most, "%.2f×", "beside "+called(peer))
 	if of, fastest, _ := r.ofFastest(name, set, figure, lineup.Keyed, lineup.Counter); fastest != peer {
-		beside += fmt.Sprintf("; %.2f× %s", of, called(fastest))
+		t.bar(row+", of all", of, most, "%.2f×", "beside "+called(fastest))
 	}
-	t.bar(name+", "+set+", "+r.title(figure), ratio, most, "%.2f×", beside)
 }
 
 // roomBars are those of the largest table.

@@ -94,7 +94,7 @@ func (r *Report) losses(c *lineup.Contender, part, set string, columns []column)
 	}
 }
 
-// called adds to a name what its owner does not do.
+// called adds to a name what its owner does not do, or not well.
 func called(name string) string {
 	for _, c := range lineup.All() {
 		switch {
@@ -102,7 +102,7 @@ func called(name string) string {
 		case c.Kind == lineup.Single:
 			return name + ", of one key only"
 		case c.Kind == lineup.Counter:
-			return name + ", which decides nothing"
+			return name + ", which is not exact"
 		}
 	}
 	return name

@@ -64,3 +64,12 @@ func (c *callers) upload(ctx context.Context, caller string, units int64, work f
 	}
 	return nil
 }
+
+// work waits for its turn, under the limit of its caller.
+func (c *callers) work(ctx context.Context, caller string, units int64, do func() error) error {
+	var o weir.Outcome
+	if err := c.limiter.Wait(ctx, &o, units, weir.Text("user", caller)); err != nil {
+		return err
+	}
+	return do()
+}

@@ -1,6 +1,7 @@
 package xtime
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -52,4 +53,12 @@ func (v *visitors) handler(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// work waits for its turn.
+func work(ctx context.Context, limiter *rate.Limiter, units int, do func() error) error {
+	if err := limiter.WaitN(ctx, units); err != nil {
+		return err
+	}
+	return do()
 }

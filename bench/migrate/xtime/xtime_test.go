@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -93,6 +94,46 @@ func TestUploadsThatFailCostNothing(t *testing.T) {
 	if err := c.upload(t.Context(), "a", 20, nil); !errors.As(err, &retry) || retry.after <= 0 {
 		t.Errorf("a second upload of the whole burst: %v, want the wait", err)
 	}
+}
+
+// Whoever waits waits as long, and is told at once where that is too long, or for ever.
+func TestTheSameWorkWaits(t *testing.T) {
+	f := func(t *testing.T, name string, work func(ctx context.Context, units int64, do func() error) error) {
+		t.Helper()
+		done, begun := 0, time.Now()
+		count := func() error {
+			done++
+			return nil
+		}
+		for range 5 {
+			if err := work(t.Context(), 5, count); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(begun); done != 5 || took != 500*time.Millisecond {
+			t.Errorf("%s: %d times took %v, want the burst at once and 5 units more in 500ms", name, done, took)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 99*time.Millisecond)
+		defer cancel()
+		for _, err := range []error{work(soon, 1, nil), work(t.Context(), 21, nil)} {
+			if err == nil || time.Since(begun) != 500*time.Millisecond {
+				t.Errorf("%s: %v after %v", name, err, time.Since(begun))
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		before := rate.NewLimiter(10, 20)
+		f(t, "before", func(ctx context.Context, units int64, do func() error) error {
+			return work(ctx, before, int(units), do)
+		})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, err := newCallers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, "after", func(ctx context.Context, units int64, do func() error) error { return c.work(ctx, "a", units, do) })
+	})
 }
 
 // The texts of the page say what the limiters beside them do.
