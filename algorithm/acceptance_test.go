@@ -88,6 +88,9 @@ func TestLargestBurst(t *testing.T) {
 	f(1_000_000_000, hour, "1.2e15")
 	f(1_000_000_000, day, "5.2e13")
 	f(1_000_000_000, 30*day, "1.7e12")
+	f(1, 1<<20, "4294967295") // one more needs 2^52 µs
+	f(4096, 1_000_000_001, "18446744055")
+	f(8192, 3_000_000_001, "12297829378") // 2^52 times the count is a multiple of 2^64, and so it is above
 }
 
 // roughly writes the first two digits of a number and its power of ten.

@@ -40,15 +40,15 @@ const exactDouble = 1 << 53
 // are part of the record format and never change their meaning.
 type Family byte
 
-// The families. Those without an implementation here keep their letter
-// reserved.
+// The families. The states of those with a list have no text form yet.
 const (
 	TokenBucketFamily   Family = 'b' // TokenBucket
 	FixedWindowFamily   Family = 'w' // FixedWindow
 	SlidingWindowFamily Family = 's' // SlidingWindow
-	SlidingLogFamily    Family = 'l' // reserved: weighted entries
+	SlidingLogFamily    Family = 'l' // SlidingLog
 	LeakyBucketFamily   Family = 'q' // LeakyBucket
-	ConcurrencyFamily   Family = 'c' // reserved: slots
+	ConcurrencyFamily   Family = 'c' // Concurrency
+	PenaltyFamily       Family = 'p' // Penalty, beside a limit's own state
 )
 
 // State is what a store keeps for one key under one limit: four words whose
@@ -59,6 +59,9 @@ const (
 //	leaky bucket   the same, of the instant at which the queue is empty
 //	fixed window   start, end, count, 0
 //	sliding window start, end, count, count of the window before
+//	sliding log    instant of the newest charge, units that count; and a List
+//	concurrency    the latest end of a lease, live holders; and a List
+//	penalty        end of the block, strikes, 0, 0
 type State [4]int64
 
 // Moment is when a step happens: the instant and, for algorithms that count in
@@ -67,6 +70,7 @@ type State [4]int64
 type Moment struct {
 	Now        Micros // 1 ≤ Now < MaxMicros
 	Start, End Micros // Start ≤ Now < End; both 0 where the limit has no windows
+	List       List   // what the state of a Lister sums up; nil for an empty list, and for all others
 }
 
 // Verdict is what Judge found. A refused verdict with Never false passes after
@@ -82,9 +86,10 @@ type Verdict struct {
 // given back. It is a plain value: a store keeps nothing about it, and whoever
 // holds it must hand it back once at most.
 type Receipt struct {
-	At      Micros   // the store's time of the charge; a window's start; the whole µs of a place in a queue
+	At      Micros   // the store's time of the charge; a window's start; the whole µs of a place in a queue; a lease's end
 	Cost    int64    // the units charged, 0 when nothing was
-	Numbers [2]int64 // a token bucket's N and P; a window's start and end; a queue's N and the rest of At in 1/N µs
+	Numbers [2]int64 // a bucket's N and P; a window's start and end
+	Rest    int64    // of At, in 1/N µs: of a place in a queue alone
 }
 
 // Algorithm is a limit's numbers, ready to judge states. Implementations are

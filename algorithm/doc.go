@@ -24,6 +24,9 @@
 //	v := a.Judge(s, m, cost)   // pure: would it pass, and if not, when
 //	s, r = a.Charge(s, m, cost) // only after every limit of the call has allowed
 //
+// An algorithm that needs more than four words ([Lister]) reads a list that the moment
+// brings, and the store changes it.
+//
 // A peek is Judge alone: it never touches, so that it leaves no trace. [Step]
 // is the three in one, for a single limit.
 package algorithm

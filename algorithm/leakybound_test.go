@@ -301,7 +301,7 @@ func TestDeparturesKeepApart(t *testing.T) {
 			if s = after; !v.Allowed {
 				continue
 			}
-			goes := new(big.Rat).Add(big.NewRat(int64(r.At), 1), big.NewRat(r.Numbers[1], r.Numbers[0]))
+			goes := new(big.Rat).Add(big.NewRat(int64(r.At), 1), big.NewRat(r.Rest, r.Numbers[0]))
 			late := new(big.Rat).Sub(big.NewRat(int64(now+v.Delay), 1), goes)
 			if late.Sign() < 0 || late.Cmp(big.NewRat(1, 1)) >= 0 || v.Delay > a.Longest() || wait > 0 && v.Delay > micros(wait) {
 				t.Fatalf("%d per %d µs wait %d queue %d: at %d a delay of %d for a departure at %v", n, p, wait, places, now, v.Delay, goes)

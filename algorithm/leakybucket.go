@@ -70,7 +70,7 @@ func NewLeakyBucket(count int64, period, wait Micros, queue, overdraft int64) (*
 	if held >= most || rest > 0 && held+1 >= most {
 		return nil, r.tooLong(wait, queue, queue > 0 && held == queue)
 	}
-	b := TokenBucket{rate: r, burst: held + 1, rest: rest, full: r.weigh(held+1, rest)}
+	b := TokenBucket{rate: r, burst: held + 1, rest: rest, full: r.weigh(held+1, rest), one: r.scale(1)}
 	b.overdraft = cmp.Or(overdraft, min(2*b.burst, most))
 	switch {
 	case b.overdraft < b.burst:
@@ -198,7 +198,7 @@ func (b *LeakyBucket) Force(s State, m Moment, cost int64) (State, Receipt) {
 // queued is the receipt of units that found a queue of d under rate r: it names
 // the place that they took, by its beginning.
 func queued(now Micros, d span, cost int64, r rate) Receipt {
-	return Receipt{At: now + Micros(d.whole), Cost: cost, Numbers: [2]int64{r.n, d.rem}}
+	return Receipt{At: now + Micros(d.whole), Cost: cost, Numbers: [2]int64{r.n, r.p}, Rest: d.rem}
 }
 
 // Refund takes units off the end of the queue, as far as they stand there still,
@@ -206,11 +206,11 @@ func queued(now Micros, d span, cost int64, r rate) Receipt {
 // does.
 func (b *LeakyBucket) Refund(s State, m Moment, r Receipt, units int64) State {
 	units = min(units, r.Cost)
-	own, ok := receiptRate(s, [2]int64{r.Numbers[0], s[3]})
+	own, ok := receiptRate(s, r.Numbers)
 	if !ok || units < 1 {
 		return s
 	}
-	end := own.add(span{int64(r.At), r.Numbers[1]}, own.wide(r.Cost))
+	end := own.add(span{int64(r.At), r.Rest}, own.wide(r.Cost))
 	if end != (span{s[0], s[1]}) {
 		return s
 	}

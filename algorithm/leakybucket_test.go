@@ -171,6 +171,20 @@ func TestRefundOfOddUnits(t *testing.T) {
 	}
 }
 
+// Three units at one rate end where they would have begun at another: a receipt names
+// its rate, so that no place comes back behind which somebody stands.
+func TestReceiptOfAnotherRateGivesNoPlace(t *testing.T) {
+	fast, slow := queue(t, 1, 100, 0, 50, 0).Algorithm(), queue(t, 1, 200, 0, 50, 0).Algorithm()
+	s, _, first := algorithm.Step(fast, state{}, at(started), 3)
+	s, second, _ := algorithm.Step(slow, s, at(started+200), 1)
+	if want := (state{int64(started) + 600, 0, 1, 200}); second.Delay != 200 || s != want {
+		t.Fatalf("delay %d, state %v: this test says nothing", second.Delay, s)
+	}
+	if back := slow.Refund(s, at(started+200), first, 3); back != s {
+		t.Errorf("%+v makes %v of %v, and somebody stands there", first, back, s)
+	}
+}
+
 // What takes leave behind fits two words.
 func TestPackQueues(t *testing.T) {
 	limits := queues(t)

@@ -249,6 +249,46 @@ func TestCostIsMonotone(t *testing.T) {
 	}
 }
 
+// Admit is Judge, Charge and Level in one.
+func TestAdmitIsAStep(t *testing.T) {
+	d := roll(7)
+	outcomes := map[algorithm.Verdict]int{}
+	for _, l := range everyday(t) {
+		b, ok := l.Algorithm().(*algorithm.TokenBucket)
+		if !ok {
+			continue
+		}
+		var s state
+		for now, i := started, 0; i < 500; i++ {
+			now += micros(d.Int64N(l.Spec().Period.Microseconds()/2+2)) - 1
+			m, cost := algorithm.Moment{Now: now}, 1+d.Int64N(l.Capacity()+1)
+			if d.Int64N(2) == 0 {
+				cost = 1
+			}
+			next, want, receipt := algorithm.Step(b, s, m, cost)
+			remaining, reset := b.Level(next, m)
+			whole, rest, v, left, over := b.Admit(s[0], s[1], now, cost)
+			got := s
+			if v.Allowed {
+				got = b.Unpack(uint64(whole), uint64(rest))
+				if spent := b.Spent(now, cost); spent != receipt {
+					t.Fatalf("%s: receipt %+v, want %+v", l, spent, receipt)
+				}
+			} else if whole != s[0] || rest != s[1] {
+				t.Fatalf("%s: a refusal leaves %d %d of %v", l, whole, rest, s)
+			}
+			if got != next || v != want || left != remaining || over != reset {
+				t.Fatalf("%s, state %v, %d at %d: %v %+v %d %d, want %v %+v %d %d", l, s, cost, now, got, v, left, over, next, want, remaining, reset)
+			}
+			outcomes[algorithm.Verdict{Allowed: v.Allowed, Never: v.Never}]++
+			s = next
+		}
+	}
+	if len(outcomes) != 3 {
+		t.Errorf("not every kind of verdict was met: %v", outcomes)
+	}
+}
+
 func TestAllocationsOfStep(t *testing.T) {
 	for _, l := range append(append(everyday(t), queues(t)...), window(t, "9/s fixed-window"), window(t, "9/s sliding-window")) {
 		a, m := l.Algorithm(), algorithm.Moment{Now: started, Start: started - 5, End: started + 5}
@@ -260,6 +300,19 @@ func TestAllocationsOfStep(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: %v allocations a step", l, n)
 		}
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	for _, text := range []string{"5/s burst 5", "999983/h burst 50", "1000000000/s burst 1000"} {
+		b.Run(text, func(b *testing.B) {
+			a := window(b, text).Algorithm().(*algorithm.TokenBucket)
+			var whole, rest int64
+			b.ReportAllocs()
+			for b.Loop() {
+				whole, rest, _, _, _ = a.Admit(whole, rest, started, 1)
+			}
+		})
 	}
 }
 

@@ -72,6 +72,8 @@ func (f Family) words() int {
 		return 4
 	case FixedWindowFamily:
 		return 3
+	case PenaltyFamily:
+		return 2
 	default:
 		return 0
 	}
@@ -188,11 +190,13 @@ func (e Entry) check() error {
 	s, ok := e.State, false
 	switch e.Family {
 	case TokenBucketFamily, LeakyBucketFamily:
-		ok = s[0] > 0 && s[1] >= 0 && s[1] < s[2] && gcd(s[2], s[3]) == 1 && s[2] >= 1 && s[3] >= 1 && s[2] < int64(MaxMicros) && s[3] < int64(MaxMicros)
+		ok = s[0] > 0 && s[1] >= 0 && s[1] < s[2] && gcd(s[2], s[3]) == 1 && s[3] >= 1 && s[2] < int64(MaxMicros) && s[3] < int64(MaxMicros)
 	case FixedWindowFamily:
 		ok = s[0] < s[1] && s[2] >= 1
 	case SlidingWindowFamily:
 		ok = s[0] < s[1] && s[2] >= 0 && s[3] >= 0 && s[2]+s[3] >= 1
+	case PenaltyFamily:
+		ok = s[0] > 0 && s[1] >= 1
 	default: // its words are not known here
 	}
 	if !ok {

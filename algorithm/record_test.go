@@ -35,9 +35,13 @@ func TestRecord(t *testing.T) {
 	f("1;1m=b1796022366200000,0,1,200000;1d=w1795996800000000,1796083200000000,17",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}},
 		entry{Slot: "1d", Family: windowFamily, State: state{1_795_996_800_000_000, 1_796_083_200_000_000, 17}})
+	f("1;block=p1796022366200000,3", entry{Slot: "block", Family: algorithm.PenaltyFamily, State: state{1_796_022_366_200_000, 3}})
 	f("1;1m=s1796022360000000,1796022420000000,0,30", entry{Slot: "1m", Family: algorithm.SlidingWindowFamily, State: state{1_796_022_360_000_000, 1_796_022_420_000_000, 0, 30}})
 	f("1;=q1796022366200000,0,1,200000", entry{Family: algorithm.LeakyBucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}})
 	f("1;a.b_c-9=w-5,3,1", entry{Slot: "a.b_c-9", Family: windowFamily, State: state{-5, 3, 1}})
+	f("1;=w0,1,1", entry{Family: windowFamily, State: state{0, 1, 1}})
+	f("1;=s0,1,1,0", entry{Family: algorithm.SlidingWindowFamily, State: state{0, 1, 1, 0}})
+	f("1;=b1,0,1,4503599627370495", entry{Family: bucketFamily, State: state{1, 0, 1, 1<<52 - 1}})
 	f("1;1m=b9007199254740991,4503599627370494,4503599627370495,4503599627370494",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1<<53 - 1, 1<<52 - 2, 1<<52 - 1, 1<<52 - 2}})
 	f("1;1m=l1,2,3;slots=c-7", entry{Slot: "1m", Family: algorithm.SlidingLogFamily, Raw: "1,2,3"}, entry{Slot: "slots", Family: algorithm.ConcurrencyFamily, Raw: "-7"})
@@ -114,7 +118,9 @@ func TestParseRecordRefuses(t *testing.T) {
 	f("1;=b5,-1,1,1")
 	f("1;=b5,1,1,1")
 	f("1;=b5,0,0,1")
+	f("1;=b5,0,-1,1")
 	f("1;=b5,0,1,0")
+	f("1;=b5,0,1,-1")
 	f("1;=b5,0,4503599627370496,1")
 	f("1;=b5,0,1,4503599627370496")
 	f("1;=q5,1,1,1")

@@ -29,6 +29,7 @@ type TokenBucket struct {
 	rest      int64 // a part of a unit that fits beside the burst, in 1/P: of a LeakyBucket alone
 	overdraft int64
 	full      span // the time of burst + rest/P units
+	one       span // that of one unit
 }
 
 // NewTokenBucket compiles count units per period with the given burst.
@@ -59,7 +60,7 @@ func NewTokenBucket(count int64, period Micros, burst, overdraft int64) (*TokenB
 	if overdraft > most {
 		return nil, tooLarge("overdraft", overdraft, r, "refill", most)
 	}
-	return &TokenBucket{rate: r, burst: burst, overdraft: overdraft, full: r.scale(burst)}, nil
+	return &TokenBucket{rate: r, burst: burst, overdraft: overdraft, full: r.scale(burst), one: r.scale(1)}, nil
 }
 
 // checkRate refuses counts and periods that no rate can have.
@@ -287,11 +288,16 @@ func (b *TokenBucket) lower(s State, now Micros, r rate, back span) State {
 // microseconds.
 func (b *TokenBucket) Level(s State, m Moment) (remaining int64, reset Micros) {
 	d, r := b.debt(s, m.Now)
+	return b.left(d, r), d.ceil()
+}
+
+// left is how many units fit beside a debt under rate r.
+func (b *TokenBucket) left(d span, r rate) int64 {
 	u, f := r.units(d)
 	if f > 0 && (b.rest == 0 || !b.restHolds(f, r.p)) {
 		u++ // for a part of a unit a whole one is missing
 	}
-	return max(0, b.burst-u), d.ceil()
+	return max(0, b.burst-u)
 }
 
 // restHolds reports f/p ≤ rest/P.
@@ -305,6 +311,37 @@ func (b *TokenBucket) restHolds(f, p int64) bool {
 func (b *TokenBucket) Dead(s State, now Micros) bool {
 	return s[0] < int64(now) || s[0] == int64(now) && s[1] == 0
 }
+
+// Admit is a take of a state in the bucket's own numbers in one: Judge, Charge where
+// it fits, and Level. A store has most of its work with that. Whole and rest are the
+// state's two words that Pack keeps, 0 and 0 of a key that was never charged; so are
+// the first two results, which are the same words where the take is refused. Cost is
+// 1 or more.
+func (b *TokenBucket) Admit(whole, rest int64, now Micros, cost int64) (after, part int64, v Verdict, remaining int64, reset Micros) {
+	var d span
+	if whole >= int64(now) {
+		d = span{whole - int64(now), rest}
+	}
+	if cost > b.burst {
+		v.Never = true
+	} else {
+		c := b.one
+		if cost > 1 {
+			c = b.rate.scale(cost)
+		}
+		if room := b.rate.sub(b.full, c); room.less(d) {
+			v.RetryAfter = b.rate.sub(d, room).ceil()
+		} else {
+			v.Allowed = true
+			d = b.rate.add(d, c)
+			whole, rest = int64(now)+d.whole, d.rem
+		}
+	}
+	return whole, rest, v, b.left(d, b.rate), d.ceil()
+}
+
+// Spent is the receipt of what Admit has charged.
+func (b *TokenBucket) Spent(now Micros, cost int64) Receipt { return spent(now, cost, b.rate) }
 
 // Pack keeps the arrival time, of a state that was written under this bucket's rate.
 func (b *TokenBucket) Pack(s State) (whole, rest uint64, ok bool) {

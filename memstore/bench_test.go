@@ -43,8 +43,38 @@ func BenchmarkTakeOneKey(b *testing.B)         { benchTake(b, 16, 1) }
 func BenchmarkTake100000Keys(b *testing.B)     { benchTake(b, 100_000, 1) }
 func BenchmarkTakeThreeLimits(b *testing.B)    { benchTake(b, 16, 3) }
 func BenchmarkTakeSixteenLimits(b *testing.B)  { benchTake(b, 16, 16) }
+func BenchmarkTakeLog(b *testing.B)            { benchListed(b, "100 per 1ms sliding-log", false) }
+func BenchmarkTakeFullLog(b *testing.B)        { benchListed(b, "4095/h sliding-log", false) }
+func BenchmarkTakeSlot(b *testing.B)           { benchListed(b, "100 concurrent", true) }
 func BenchmarkTakeParallel(b *testing.B)       { benchParallel(b, 100_000) }
 func BenchmarkTakeParallelOneKey(b *testing.B) { benchParallel(b, 1) }
+
+// benchListed times one take of a limit that keeps a list, and of a slot the release.
+func benchListed(b *testing.B, text string, slots bool) {
+	s, err := memstore.New(memstore.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	k, tag := s.Keyer().Key(weir.Text("user", "one"))
+	takes := []weir.Take{{Limit: weir.MustLimit("list", text), Key: k, Tag: tag, Cost: 1}}
+	back := []weir.Return{{Limit: takes[0].Limit, Key: k, Tag: tag}}
+	ctx, out := context.Background(), make([]weir.Decision, 1)
+	b.ReportAllocs()
+	i := byte(0)
+	for b.Loop() {
+		if i++; slots {
+			takes[0].Slot, back[0].Slot = weir.SlotID{i, 1}, weir.SlotID{i, 1}
+		}
+		if _, _, err := s.Take(ctx, takes, out); err != nil {
+			b.Fatal(err)
+		}
+		if slots {
+			if _, err := s.Return(ctx, back); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
 
 func benchParallel(b *testing.B, callers int) {
 	s, err := memstore.New(memstore.Config{})

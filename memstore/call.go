@@ -33,6 +33,7 @@ type place struct {
 type call struct {
 	store  *Store
 	shares *shares // as they stand for the whole call, with the rules of all its limits
+	need   int     // how much room entries of all its takes would have together
 	now    weir.Micros
 	joins  uint8 // bits of the joins that occur
 
@@ -65,13 +66,8 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 	if c.store.closed.Load() {
 		return false, 0, weir.ErrClosed
 	}
-	for i := range takes {
-		if c.members[i] = c.store.find(takes[i].Limit.Version()); c.members[i] == nil {
-			c.members[i] = c.store.add(takes[i].Limit)
-		}
-		if c.members[i] == nil {
-			return false, 0, errNoCells
-		}
+	if err := c.meet(takes); err != nil {
+		return false, 0, err
 	}
 	c.shares = c.store.shares.Load()
 	for i := range takes {
@@ -91,61 +87,24 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 	return allowed, c.now, nil
 }
 
-// giveBack runs a whole call of returns. Charges to overflow cells have no
-// receipts, so that only entries are refunded.
-func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
-	c.reset()
-	for i := range returns {
-		at := address{returns[i].Limit.ID(), returns[i].Key}
-		c.prints[i] = at.fingerprint()
-		c.addShard(c.store.shardOf(c.prints[i]))
+// meet finds the limits of a call, and makes those known that are not.
+func (c *call) meet(takes []weir.Take) (err error) {
+	for i := range takes {
+		l := takes[i].Limit
+		if c.members[i] = c.store.find(l.Version()); c.members[i] == nil {
+			if c.members[i], err = c.store.add(l); err != nil {
+				return err
+			}
+		}
+		c.need += c.members[i].room
 	}
-	c.lockShards()
-	defer c.unlock()
-	if c.store.closed.Load() {
-		return 0, weir.ErrClosed
-	}
-	if err := c.readClock(); err != nil {
-		return c.now, err
-	}
-	for i := range returns {
-		c.store.refund(c.prints[i], &returns[i], c.now)
-	}
-	return c.now, nil
-}
-
-// refund gives units back to an entry, and removes one that is left empty.
-func (s *Store) refund(fp uint64, r *weir.Return, now weir.Micros) {
-	sh := &s.shards[s.shardOf(fp)]
-	e, m := s.entryOf(sh, fp, r.Limit)
-	if e == nil {
-		return
-	}
-	state := r.Limit.Algorithm().Refund(sh.state(e, m), algorithm.Moment{Now: now}, r.Receipt, r.Units)
-	if state == (algorithm.State{}) && !isKept(e) {
-		sh.remove(e, m)
-		return
-	}
-	sh.write(e, m, m, state)
-}
-
-// entryOf finds a limit's entry, and the version that it was written under.
-func (s *Store) entryOf(sh *shard, fp uint64, l *weir.Limit) (*table.Slot, *member) {
-	e := sh.entries.Find(fp)
-	if e == nil {
-		return nil, nil
-	}
-	m := s.member(e)
-	if m.id != l.ID() {
-		return nil, nil
-	}
-	return e, m
+	return nil
 }
 
 func (c *call) reset() {
 	clear(c.cells[:c.cellCount]) // lets go of limits
 	clear(c.members[:])
-	c.shardCount, c.stripeCnt, c.cellCount, c.joins, c.now = 0, 0, 0, 0, 0
+	c.shardCount, c.stripeCnt, c.cellCount, c.joins, c.need, c.now = 0, 0, 0, 0, 0, 0
 }
 
 // addShard notes a shard to lock, once.
@@ -163,18 +122,22 @@ func (c *call) lockShards() {
 	}
 }
 
+// addStripe notes the stripe of an overflow cell to lock, once; -1 is no cell.
+func (c *call) addStripe(cell int) {
+	if cell < 0 {
+		return
+	}
+	if stripe := cell % cellStripes; !slices.Contains(c.stripes[:c.stripeCnt], stripe) {
+		c.stripes[c.stripeCnt] = stripe
+		c.stripeCnt++
+	}
+}
+
 // lockStripes locks the overflow cells that the call may need, after the
 // shards and in ascending order.
 func (c *call) lockStripes() {
 	for i := range c.cells[:c.cellCount] {
-		p := &c.cells[i].place
-		if p.shared < 0 {
-			continue
-		}
-		if stripe := p.shared % cellStripes; !slices.Contains(c.stripes[:c.stripeCnt], stripe) {
-			c.stripes[c.stripeCnt] = stripe
-			c.stripeCnt++
-		}
+		c.addStripe(c.cells[i].place.shared)
 	}
 	slices.Sort(c.stripes[:c.stripeCnt])
 	for _, i := range c.stripes[:c.stripeCnt] {
@@ -237,24 +200,30 @@ func (c *call) name(i int, at address, m *member, tag uint64) {
 			p.strange = true
 		}
 	}
-	if p.entry == nil && (p.strange || m.live.Load() > 0 || p.shard.crowded(m.rule, c.shares)) {
-		p.shared = int(tag % uint64(len(m.cells)))
+	if p.entry == nil && (p.strange || m.live.Load() > 0 || p.shard.crowded(m.rule, c.need, c.shares)) {
+		p.shared = m.cellFor(tag)
 	}
 	c.cells[c.cellCount].place = p
 	c.cellOf[i] = uint8(c.cellCount)
 	c.cellCount++
 }
 
+// cellFor is the overflow cell of a key with a tag.
+func (m *member) cellFor(tag uint64) int { return int(tag % uint64(len(m.cells))) }
+
 // find reads a cell's state where it stands. An overflow cell that is dead is
 // emptied.
-func (x *cell) find(now weir.Micros) {
+func (x *cell) find(c *call) {
 	p := &x.place
 	switch {
+	case p.member.list != nil:
+		x.findList(c)
+		return
 	case p.entry != nil:
 		x.was = p.shard.state(p.entry, p.of)
 	case p.shared >= 0:
 		x.was = p.member.cells[p.shared]
-		if p.member.limit.Dead(x.was, now) {
+		if p.member.limit.Dead(x.was, c.now) {
 			p.member.setCell(p.shared, algorithm.State{})
 			x.was = algorithm.State{}
 		}
@@ -267,20 +236,26 @@ func (x *cell) find(now weir.Micros) {
 func (c *call) open(takes []weir.Take) error {
 	for i := range c.cells[:c.cellCount] {
 		x := &c.cells[i]
-		x.find(c.now)
-		if x.place.entry == nil {
+		x.find(c)
+		switch p := &x.place; {
+		case p.entry == nil:
 			c.place(x)
+		case p.member.list != nil:
+			c.grow(x)
 		}
 	}
 	c.mergeShared()
 	for i := range takes {
-		t := takes[i]
-		if c.cells[c.cellOf[i]].place.inCell() {
+		t, x := takes[i], &c.cells[c.cellOf[i]]
+		if x.place.inCell() {
 			t.Key = weir.Key{} // a shared cell has one grid for all its keys
 		}
 		var ok bool
 		if c.at[i], ok = t.Limit.Moment(c.now, &t); !ok {
 			return weir.ErrStale
+		}
+		if x.place.member.list != nil {
+			c.at[i].List = &x.list
 		}
 	}
 	return nil
@@ -293,18 +268,23 @@ func (c *call) place(x *cell) {
 	if x.state != (algorithm.State{}) {
 		x.mode = weir.Overflow
 	}
+	m := p.member
 	c.store.sweep(p.shard, sweepSets, c.now, c.holds)
-	if !p.shard.hasRoom(p.member.rule, c.shares) {
+	if !p.shard.hasRoom(m.rule, m.room, c.shares) {
 		c.store.sweep(p.shard, searchSets, c.now, c.holds)
 	}
-	if !p.strange && p.shard.hasRoom(p.member.rule, c.shares) {
-		p.shard.reserve(p.member)
+	if !p.strange && !x.stays() && p.shard.hasRoom(m.rule, m.room, c.shares) {
+		p.shard.count(m.rule, m.room)
 		p.reserved = true
+		if x.list.holders { // what it found is empty, and not where it will stand
+			x.list = p.shard.lists.listIn(m, 0, 0)
+		}
 		return
 	}
 	x.mode = weir.Overflow
 	if mode, ok := c.store.onFull.without(); ok {
 		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, mode, -1
+		x.list.chain = table.Chain{}
 	}
 }
 
@@ -355,12 +335,14 @@ func (c *call) commit() {
 			p.member.rule.overflow.Add(1)
 		}
 		switch {
+		case p.reserved && !x.charged:
+			p.shard.count(p.member.rule, -p.member.room)
+		case p.member.list != nil:
+			x.commitList()
 		case p.entry != nil && x.state == (algorithm.State{}) && !isKept(p.entry):
 			p.shard.remove(p.entry, p.of)
 		case p.entry != nil:
 			p.shard.write(p.entry, p.of, p.member, x.state)
-		case p.reserved && !x.charged:
-			p.shard.release(p.member)
 		case p.inCell():
 			if x.was != x.state { // a cell that another key of the call has joined stays as it was
 				p.member.setCell(p.shared, x.state)
@@ -368,7 +350,11 @@ func (c *call) commit() {
 		}
 	}
 	for i := range c.cells[:c.cellCount] {
-		if x := &c.cells[i]; x.place.reserved && x.charged {
+		switch x := &c.cells[i]; {
+		case !x.place.reserved || !x.charged:
+		case x.place.member.list != nil:
+			x.insertList()
+		default:
 			x.place.shard.insert(x.place.fp, x.place.member, x.state)
 		}
 	}
@@ -377,8 +363,11 @@ func (c *call) commit() {
 // cancel takes reservations back.
 func (c *call) cancel() {
 	for i := range c.cells[:c.cellCount] {
-		if p := &c.cells[i].place; p.reserved {
-			p.shard.release(p.member)
+		x := &c.cells[i]
+		if p := &x.place; p.reserved {
+			p.shard.count(p.member.rule, -p.member.room)
+		} else if x.grown > 0 {
+			p.shard.count(p.member.rule, -x.grown)
 		}
 	}
 }

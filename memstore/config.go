@@ -39,6 +39,10 @@ type Config struct {
 	// of it is set apart for overflow cells, which also bounds how many limits
 	// the store can serve at a time: an eighth of MaxKeys up to 128 limits, and
 	// beyond that one for each 512 keys (1953 by default).
+	//
+	// A key of a sliding log or of a concurrency limit counts as so many keys as
+	// it takes 32 bytes (weir.Limit.Memory), from when it gets its entry, and its
+	// limit has the fewer overflow cells.
 	MaxKeys int
 
 	// OnFull says what happens to new keys when no room is left.
@@ -84,6 +88,38 @@ type sizes struct {
 	shards int
 	cells  int // overflow cells of each limit
 	limits int // the most limits that have cells
+}
+
+// entryBytes is what a key takes of which MaxKeys counts one.
+const entryBytes = 32
+
+// roomOf is how much room a key of a limit takes.
+func roomOf(l *weir.Limit) int { return max(1, l.Memory()/entryBytes) }
+
+// cellsFor is how many overflow cells a limit gets whose keys take so much room: as
+// many as stand in the room of the cells of another, and one at least.
+func (z sizes) cellsFor(room int) int { return max(1, z.cells/room) }
+
+// shareOf is for how many limits it counts in that.
+func (z sizes) shareOf(room int) int { return (z.cellsFor(room)*room + z.cells - 1) / z.cells }
+
+// largestShard is the most entries that a part of the store has.
+func (z sizes) largestShard() int { return z.part(z.keys) }
+
+// tooSmallFor refuses a limit of whose keys no part of the store has room for one, or
+// that it can have no overflow cell for.
+func (z sizes) tooSmallFor(l *weir.Limit) error {
+	room := roomOf(l)
+	if room <= z.largestShard() && z.shareOf(room) <= z.limits {
+		return nil
+	}
+	// In any store with so many keys a part has room for one, and the cells have.
+	enough := cellShare * (room + leastLimits)
+	if room > keysPerShard {
+		enough = max(enough, (room*mostShards*cellShare+cellShare-2)/(cellShare-1))
+	}
+	return weir.Invalid("limit "+l.Name(), l, fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place", room),
+		fmt.Sprintf("set memstore.Config.MaxKeys (max_keys in a rules file) to %d, or lower the limit's count", enough))
 }
 
 // validate returns every error.

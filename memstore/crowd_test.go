@@ -23,11 +23,22 @@ import (
 // crowd is a small store, and more callers and limits than it has room for.
 type crowd struct {
 	*Store
-	clock  atomic.Int64
-	limits []*weir.Limit
+	clock   atomic.Int64
+	limits  []*weir.Limit
+	holders atomic.Int64 // that have asked for a slot
 }
 
-func newCrowd(keys int) (*crowd, error) {
+// plainCrowd and listedCrowd are limits of eight versions; those of the second, of which
+// some keep lists, need as many cells as 24.
+func plainCrowd() []string {
+	return []string{"a=5/s", "a=2/s", "b=3/min", "b/1d=9/day fixed-window", "c=4/s fixed-window spread", "d=1/day burst 7", "e=6/min burst 2", "f=2/min"}
+}
+
+func listedCrowd() []string {
+	return []string{"a=5/s", "a=2/s", "b=3/min", "l=2/min sliding-log", "l=9/min sliding-log overdraft 12", "n=2 concurrent lease 20s", "n=4 concurrent lease 90s", "f=2/min"}
+}
+
+func newCrowd(keys int, texts []string) (*crowd, error) {
 	c := &crowd{}
 	c.clock.Store(1_000_000_000)
 	s, err := New(Config{MaxKeys: keys, Now: func() weir.Micros { return weir.Micros(c.clock.Load()) }})
@@ -35,7 +46,7 @@ func newCrowd(keys int) (*crowd, error) {
 		return nil, err
 	}
 	c.Store = s
-	for _, text := range []string{"a=5/s", "a=2/s", "b=3/min", "b/1d=9/day fixed-window", "c=4/s fixed-window spread", "d=1/day burst 7", "e=6/min burst 2", "f=2/min"} {
+	for _, text := range texts {
 		name, spec, _ := cut(text)
 		c.limits = append(c.limits, weir.MustLimit(name, spec))
 	}
@@ -65,32 +76,45 @@ func cut(s string) (before, after string, found bool) {
 // take is one of callers' takes under some limit.
 func (c *crowd) take(limit, caller int, cost int64) weir.Take {
 	k, tag := c.Keyer().Key(weir.Text("user", fmt.Sprint(caller)))
-	return weir.Take{Limit: c.limits[limit], Key: k, Tag: tag, Cost: cost}
+	t := weir.Take{Limit: c.limits[limit], Key: k, Tag: tag, Cost: cost}
+	if t.Limit.Spec().Algorithm == weir.Concurrency {
+		t.Cost, t.Slot = 1, weir.SlotID{byte(c.holders.Add(1)), byte(c.holders.Load() >> 8), 1}
+	}
+	return t
 }
 
 // sound reports what does not add up in the store's books.
 func (c *crowd) sound() error {
-	entries := map[*rule]int64{}
+	entries, owners := map[*rule]int64{}, map[[16]byte]*rule{}
 	for i := range c.shards {
 		s := &c.shards[i]
-		sum, counts := 0, map[int]int{}
+		sum, room, counts := 0, 0, map[int]int{}
 		for _, n := range s.counts {
 			sum += n
 		}
-		if sum != s.used || s.used != s.entries.Len() || s.used > s.cap {
-			return fmt.Errorf("shard %d: counts %d, used %d, %d in the table, cap %d", i, sum, s.used, s.entries.Len(), s.cap)
-		}
-		blocks := 0
+		blocks, lists := 0, blocksOf{}
 		s.entries.Each(func(e *table.Slot) {
 			m := c.member(e)
+			owners[m.id] = m.rule
 			entries[m.rule]++
-			counts[m.rule.index]++
-			if e.Words[1]&wide != 0 {
+			counts[m.rule.index] += m.roomOf(e)
+			room += m.roomOf(e)
+			switch {
+			case m.list != nil:
+				l := s.listOf(e, m)
+				lists.add(&l)
+			case e.Words[1]&wide != 0:
 				blocks++
 			}
 		})
+		if sum != s.used || s.used != room || s.used > s.cap {
+			return fmt.Errorf("shard %d: counts %d, used %d, entries take %d, cap %d", i, sum, s.used, room, s.cap)
+		}
 		if blocks != s.wide.Len() {
 			return fmt.Errorf("shard %d: %d wide entries, %d blocks", i, blocks, s.wide.Len())
+		}
+		if err := lists.compare(&s.lists); err != nil {
+			return fmt.Errorf("shard %d: %w", i, err)
 		}
 		for index, n := range s.counts {
 			if n != counts[index] {
@@ -98,7 +122,8 @@ func (c *crowd) sound() error {
 			}
 		}
 	}
-	cells, limits, owners := map[*rule]int64{}, map[*rule]int{}, map[[16]byte]*rule{}
+	var inCells [cellStripes]blocksOf
+	cells, limits := map[*rule]int64{}, map[*rule]int{}
 	for _, m := range *c.members.Load() {
 		if other := owners[m.id]; other != nil && other != m.rule {
 			return fmt.Errorf("rules %s and %s have the states of one limit", other.name, m.rule.name)
@@ -106,14 +131,24 @@ func (c *crowd) sound() error {
 		owners[m.id] = m.rule
 		limits[m.rule]++
 		live := int64(0)
-		for _, state := range m.cells {
-			if state != (algorithm.State{}) {
-				live++
+		for i, state := range m.cells {
+			if state == (algorithm.State{}) {
+				continue
+			}
+			live++
+			if m.list != nil {
+				l := c.cellList(m, i)
+				inCells[i%cellStripes].add(&l)
 			}
 		}
 		cells[m.rule] += live
 		if live != m.live.Load() {
 			return fmt.Errorf("rule %s: %d live cells counted, %d there", m.rule.name, m.live.Load(), live)
+		}
+	}
+	for i := range inCells {
+		if err := inCells[i].compare(&c.stripes[i].lists); err != nil {
+			return fmt.Errorf("cells of stripe %d: %w", i, err)
 		}
 	}
 	for _, r := range c.rules {
@@ -129,6 +164,41 @@ func (c *crowd) sound() error {
 		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
 	}
 	return nil
+}
+
+// blocksOf counts the blocks that lists have, as their marks tell.
+type blocksOf struct {
+	logs, leases int
+	err          error
+}
+
+func (b *blocksOf) add(l *list) {
+	units, before, items := int64(0), uint64(1<<63), 0
+	for at, n, mark := l.Next(0); mark != 0; at, n, mark = l.Next(mark) {
+		units += n
+		items++
+		switch {
+		case l.holders:
+			b.leases++
+		case mark>>3 != before>>3:
+			b.logs++
+		}
+		before = mark
+		if last := l.state()[0]; int64(at) > last {
+			b.err = fmt.Errorf("an item of %d stands before the last, of %d", at, last)
+		}
+	}
+	if units != l.chain.Units || items > l.fits && l.fits > 0 {
+		b.err = fmt.Errorf("%d items of %d units in room for %d, counted %d", items, units, l.fits, l.chain.Units)
+	}
+}
+
+// compare holds the sums against what the slabs have in use.
+func (b *blocksOf) compare(l *lists) error {
+	if b.err == nil && (b.logs != l.logs.Blocks() || b.leases != l.leases.Blocks()) {
+		return fmt.Errorf("lists have %d and %d blocks, and %d and %d are in use", b.logs, b.leases, l.logs.Blocks(), l.leases.Blocks())
+	}
+	return b.err
 }
 
 // books is what a store knows for good: limits by version, rules by name.
@@ -148,7 +218,7 @@ func (c *crowd) books() string {
 // A store that has no cells for all of some limits goes on as it was, also where
 // one of them would have taken the place of another version.
 func TestAFailedExpectChangesNothing(t *testing.T) {
-	c, err := newCrowd(64) // cells for 8 limits
+	c, err := newCrowd(64, plainCrowd()) // cells for 8 limits
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,10 +257,40 @@ func TestAFailedExpectChangesNothing(t *testing.T) {
 	}
 }
 
+// A version of a limit is forgotten while entries name it; then comes another, of a
+// rule that keeps its states under a new name. They count for the rule that has them.
+func TestEntriesOfAForgottenVersionKeepTheirRule(t *testing.T) {
+	c, err := newCrowd(64, plainCrowd()) // cells for 8 limits
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func(l *weir.Limit) {
+		t.Helper()
+		c.clock.Add(2_000_000) // so that limits may be looked through for some to forget
+		k, tag := c.Keyer().Key(weir.Text("user", "one"))
+		if _, _, err := c.Take(t.Context(), []weir.Take{{Limit: l, Key: k, Tag: tag, Cost: 1}}, make([]weir.Decision, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.sound(); err != nil {
+			t.Fatalf("after a take of %s: %v", l.Name(), err)
+		}
+	}
+	old := weir.MustLimit("old", "3/day")
+	renamed, err := weir.NewLimitKeeping("new", "old", weir.Spec{Count: 4, Period: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(old)
+	for i := 0; c.find(old.Version()) != nil; i++ {
+		take(weir.MustLimit(fmt.Sprint("other-", i), "1000/s"))
+	}
+	take(renamed)
+}
+
 // A thousand reloads of a store that is full, each with other numbers and other
 // names: what they leave behind goes when it says no more.
 func TestReloadsLeakNoMembers(t *testing.T) {
-	c, err := newCrowd(64)
+	c, err := newCrowd(64, plainCrowd())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +333,11 @@ func TestReloadsLeakNoMembers(t *testing.T) {
 // the middle of a call and no shared cell does a take pass without a trace.
 func TestWhatIsGrantedLeavesATrace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		c, err := newCrowd(rapid.SampledFrom([]int{64, 80, 200}).Draw(r, "keys"))
+		keys, texts := rapid.SampledFrom([]int{64, 80, 200}).Draw(r, "keys"), plainCrowd()
+		if keys >= 200 && rapid.Bool().Draw(r, "lists") {
+			texts = listedCrowd()
+		}
+		c, err := newCrowd(keys, texts)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -262,7 +366,7 @@ func TestWhatIsGrantedLeavesATrace(t *testing.T) {
 func (c *crowd) traced(r *rapid.T, takes []weir.Take) {
 	for _, t := range takes {
 		out := make([]weir.Decision, 1)
-		t.How = weir.Peek
+		t.How, t.Slot = weir.Peek, weir.SlotID{}
 		if _, _, err := c.Take(context.Background(), []weir.Take{t}, out); err != nil {
 			r.Fatal(err)
 		}
@@ -274,7 +378,13 @@ func (c *crowd) traced(r *rapid.T, takes []weir.Take) {
 
 // The books add up after any traffic of many goroutines in a crowded store.
 func TestBooksAddUpInACrowd(t *testing.T) {
-	c, err := newCrowd(96)
+	booksAddUp(t, 96, plainCrowd())
+	booksAddUp(t, 200, listedCrowd())
+}
+
+func booksAddUp(t *testing.T, keys int, texts []string) {
+	t.Helper()
+	c, err := newCrowd(keys, texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,6 +434,9 @@ func (c *crowd) anything(r *rand.Rand) error {
 		c.Stats()
 	default:
 		other := c.take(r.IntN(len(c.limits)), r.IntN(200), 1)
+		if other.Slot == (weir.SlotID{}) && r.IntN(4) == 0 {
+			other.How, other.Cost = weir.Force, 9
+		}
 		takes, out := []weir.Take{take, other}, make([]weir.Decision, 2)
 		if _, _, err := c.Take(ctx, takes, out); err != nil {
 			if errors.Is(err, weir.ErrInvalid) || errors.Is(err, weir.ErrNotApplied) {
@@ -332,8 +445,13 @@ func (c *crowd) anything(r *rand.Rand) error {
 			return err
 		}
 		if out[0].Receipt.Cost > 0 && r.IntN(3) == 0 {
-			_, err := c.Return(ctx, []weir.Return{{Limit: take.Limit, Key: take.Key, Tag: take.Tag, Receipt: out[0].Receipt, Units: 1}})
-			return err
+			back := weir.Return{Limit: take.Limit, Key: take.Key, Tag: take.Tag, Receipt: out[0].Receipt, Units: 1}
+			if take.Slot != (weir.SlotID{}) {
+				back.Slot, back.Renew, back.Receipt, back.Units = take.Slot, r.IntN(2) == 0, weir.Receipt{}, 0
+			}
+			if _, err := c.Return(ctx, []weir.Return{back}); !errors.Is(err, weir.ErrLost) {
+				return err
+			}
 		}
 	}
 	return nil

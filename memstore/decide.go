@@ -21,6 +21,12 @@ type cell struct {
 
 	charged bool // something was charged in this call
 
+	// Of a state that is a list.
+	list  list
+	grown int   // how much room was reserved beyond what its entry has
+	tight bool  // it lacks room for all that its limit may remember
+	short int64 // how much of its limit that is
+
 	// The group of takes that is being judged.
 	joined  bool  // it has takes
 	asked   bool  // any take of the group wants to pass
@@ -49,7 +55,7 @@ func (x *cell) join(t *weir.Take, at algorithm.Moment) {
 		return
 	}
 	x.asked = true
-	cost := t.Cost
+	cost := x.wants(t)
 	if t.How&weir.Partial != 0 {
 		cost = min(cost, 1)
 	}
@@ -66,13 +72,13 @@ func (x *cell) judge() {
 		x.state = x.algo.Touch(x.state, x.at)
 	}
 	if x.asked {
-		x.verdict = x.algo.Judge(x.state, x.at, x.need)
+		x.verdict = x.verdictOf(x.need)
 	}
 	if x.asked && x.mode == weir.Closed && x.verdict.Allowed {
 		x.verdict = algorithm.Verdict{RetryAfter: fullWait}
 	}
 	if x.verdict.Allowed {
-		remaining, _ := x.algo.Level(x.state, x.at)
+		remaining, _ := x.level()
 		x.room = max(0, remaining-x.need)
 	}
 }
@@ -109,7 +115,7 @@ func (x *cell) force(t *weir.Take) algorithm.Receipt {
 	if x.uncounted() {
 		return r
 	}
-	x.state, r = x.algo.Force(x.state, x.at, t.Cost)
+	x.state, r = x.algo.Force(x.state, x.at, x.forced(t.Cost))
 	x.charged = x.charged || r.Cost > 0
 	return r
 }
@@ -161,18 +167,23 @@ func (r round) charge(allowed bool) {
 		}
 		d.Granted = x.grant(t)
 		if t.How&weir.Peek == 0 {
-			x.total += d.Granted
 			d.Receipt.Cost = d.Granted
+			if !x.list.holders {
+				x.total += d.Granted
+			}
 		}
 	})
 	for i := range r.cells[:r.cellCount] {
 		r.cells[i].charge()
 	}
 	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
-		if cost := d.Receipt.Cost; cost > 0 {
+		switch cost := d.Receipt.Cost; {
+		case cost > 0 && x.list.holders:
+			d.Receipt = x.hold(t)
+		case cost > 0:
 			d.Receipt = x.receipt
 			d.Receipt.Cost = cost
-		} else if t.How&weir.Always != 0 {
+		case t.How&weir.Always != 0:
 			d.Receipt = x.force(t)
 		}
 	})
@@ -182,10 +193,10 @@ func (r round) charge(allowed bool) {
 			d.Receipt, d.Remaining = weir.Receipt{}, 0
 			return
 		}
-		if x.place.inCell() {
+		if x.place.inCell() && !x.list.holders {
 			d.Receipt = weir.Receipt{} // nobody could tell later whose charge it was
 		}
-		d.Remaining, d.ResetAfter = x.algo.Level(x.state, x.at)
+		d.Remaining, d.ResetAfter = x.level()
 	})
 }
 

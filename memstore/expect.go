@@ -20,12 +20,18 @@ import (
 // moves them.
 //
 // Limits beyond the number that the store has overflow cells for are an error,
-// weir.ErrNotApplied, after which nothing has changed.
+// weir.ErrNotApplied, and so is one of whose keys the store has no room for a single
+// one, *weir.FieldError. After that nothing has changed.
 func (s *Store) Expect(limits ...*weir.Limit) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
 	}
 	limits = withStates(limits)
+	for _, l := range limits {
+		if err := s.sizes.tooSmallFor(l); err != nil {
+			return err
+		}
+	}
 	if s.expect(limits) {
 		return nil
 	}
@@ -49,6 +55,7 @@ func (s *Store) expectFull(limits []*weir.Limit) error {
 		s.sweepAll(now)
 	}
 	s.forgetRules()
+	s.takeNumbers()
 	s.know(limits)
 	return nil
 }
@@ -73,8 +80,9 @@ func (s *Store) expectFull(limits []*weir.Limit) error {
 // million.
 //
 // Errors, after which nothing has changed: *weir.FieldError, joined, for what is
-// reserved and for two rules that keep one limit's states; weir.ErrNotApplied for
-// more limits than the store has overflow cells for; weir.ErrClosed.
+// reserved, for two rules that keep one limit's states, and for a limit of whose keys
+// there is no room for a single one; weir.ErrNotApplied for more limits than the store
+// has overflow cells for; weir.ErrClosed.
 func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
 	next, err := newSet(s.sizes, reserved, limits)
 	if err != nil {
@@ -96,7 +104,7 @@ func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error
 }
 
 func (s *Store) noCellsFor(l *weir.Limit) error {
-	return fmt.Errorf("limit %s: %w: there are cells for %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits)
+	return fmt.Errorf("limit %s: %w: there are cells for %d, of which it takes %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits, s.sizes.shareOf(roomOf(l)))
 }
 
 // set is what ExpectOnly is told, in order.
@@ -112,6 +120,9 @@ func newSet(z sizes, reserved map[string]int, limits []*weir.Limit) (*set, error
 	var errs refusals
 	z.checkReserved(reserved, errs.add)
 	for _, l := range n.limits {
+		if err := z.tooSmallFor(l); err != nil {
+			errs = append(errs, err)
+		}
 		n.versions[l.Version()] = true
 		switch other := n.owners[l.ID()]; {
 		case other == nil:
@@ -165,12 +176,15 @@ func superseded(version [16]byte, m *member, limits []*weir.Limit) bool {
 // without gives the first of limits for which there are no cells beside those of
 // members.
 func (r *registry) without(members map[[16]byte]*member, limits []*weir.Limit) *weir.Limit {
-	room := r.sizes.limits - len(members)
+	left := r.sizes.limits
+	for _, m := range members {
+		left -= r.sizes.shareOf(m.room)
+	}
 	for _, l := range limits {
 		if members[l.Version()] != nil {
 			continue
 		}
-		if room--; room < 0 {
+		if left -= r.sizes.shareOf(roomOf(l)); left < 0 {
 			return l
 		}
 	}
@@ -183,7 +197,7 @@ func (r *registry) holding(now weir.Micros, stays func(version [16]byte, m *memb
 	members := maps.Clone(*r.members.Load())
 	maps.DeleteFunc(members, func(version [16]byte, m *member) bool {
 		if checkClock(now) == nil {
-			m.clean(now)
+			r.clean(m, now)
 		}
 		return !stays(version, m) && m.live.Load() == 0
 	})
@@ -251,6 +265,12 @@ func (s *Store) move(rest map[[16]byte]*member, next *set) {
 	}
 	for i := range s.shards {
 		s.handOver(&s.shards[i], meet)
+	}
+	for n, m := range *s.numbered.Load() {
+		if m != nil && m.heir == nil { // forgotten, and named by no entry
+			(*s.numbered.Load())[n] = nil
+			s.numbers = append(s.numbers, n)
+		}
 	}
 	for _, m := range met {
 		m.rule, m.heir = m.heir, nil

@@ -107,7 +107,7 @@ func TestBoundHoldsThroughOverflow(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		l := weir.MustLimit("api", rapid.SampledFrom([]string{"10/s burst 3", "5/s fixed-window", "3 per 700ms", "4/s fixed-window spread"}).Draw(r, "limit"))
+		l := weir.MustLimit("api", rapid.SampledFrom([]string{"10/s burst 3", "5/s fixed-window", "3 per 700ms", "4/s fixed-window spread", "3 per 700ms sliding-log"}).Draw(r, "limit"))
 		passed := map[string][]weir.Micros{}
 		for range rapid.IntRange(50, 400).Draw(r, "steps") {
 			clock.now += weir.Micros(rapid.SampledFrom([]int{0, 0, 0, 100, 10_000, 90_000, 400_000}).Draw(r, "wait"))
@@ -135,8 +135,11 @@ func checkBound(r *rapid.T, l *weir.Limit, name string, at []weir.Micros) {
 		for j := i; j < len(at); j++ {
 			t, n := at[j]-at[i], int64(j-i+1)
 			most := l.Capacity() + l.Spec().Count*int64(t)/int64(period)
-			if l.Spec().Algorithm == weir.FixedWindow {
+			switch l.Spec().Algorithm {
+			case weir.FixedWindow:
 				most = l.Spec().Count * int64((t+period-1)/period+1)
+			case weir.SlidingLog:
+				most = l.Spec().Count * int64(t/period+1)
 			}
 			if n > most {
 				r.Fatalf("%s: caller %s got %d in %d µs, at most %d", l, name, n, t, most)

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -9,47 +10,73 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// The short way is what the long way does, whatever comes before.
-func TestAKnownKeyIsDecidedAsAnyOther(t *testing.T) {
+// The short ways are what the long way does, whatever comes before.
+func TestKnownKeysAreDecidedAsAnyOthers(t *testing.T) {
 	limits := []*weir.Limit{
 		weir.MustLimit("api", "3/s burst 5"),
 		weir.MustLimit("api", "5/s"), // the same states under other numbers
+		weir.MustLimit("other", "7/s burst 9"),
+		weir.MustLimit("queue", "4/s leaky-bucket wait 1s"),
 		weir.MustLimit("day", "4/min fixed-window"),
+		weir.MustLimit("minute", "5/min sliding-window"),
 		weir.MustLimit("month", "9/day calendar UTC"),
 	}
+	ways := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		now := weir.Micros(1_796_000_000_000_000)
-		clock := func() weir.Micros { return now }
-		short, long := newTwins(t, clock)
-		for range rapid.IntRange(1, 60).Draw(t, "calls") {
+		short, long := newTwins(t, func() weir.Micros { return now })
+		for range rapid.IntRange(1, 120).Draw(t, "calls") {
 			now += weir.Micros(rapid.Int64Range(-100_000, 2_000_000).Draw(t, "step"))
-			take := weir.Take{
-				Limit: rapid.SampledFrom(limits).Draw(t, "limit"),
-				Key:   weir.Key{byte(rapid.IntRange(1, 3).Draw(t, "key"))},
-				Cost:  rapid.Int64Range(1, 6).Draw(t, "cost"),
-				Join:  rapid.SampledFrom([]weir.Join{weir.All, weir.Advise, weir.Alone}).Draw(t, "join"),
+			takes := make([]weir.Take, rapid.IntRange(1, 4).Draw(t, "takes"))
+			for i := range takes {
+				takes[i] = drawTake(t, limits, now)
 			}
-			if rapid.Bool().Draw(t, "edges") {
-				take.Edges = &weir.Edges{now - 2, now - 1, now + 1, now + 2}
+			d, want := make([]weir.Decision, len(takes)), make([]weir.Decision, len(takes))
+			if weir.CheckTakes(takes, d) != nil {
+				continue // two versions of a limit for one state
 			}
-			var d weir.Decision
-			known, allowed, at, err := short.takeKnown(&take, &d)
-			var want [1]weir.Decision
-			c := &call{store: long}
-			wantAllowed, wantAt, wantErr := c.take([]weir.Take{take}, want[:])
+			wantAllowed, wantAt, wantErr := (&call{store: long}).take(takes, want)
+			known, allowed, at, err := short.takeShort(takes, d)
 			if !known {
-				c = &call{store: short}
-				_, _, _ = c.take([]weir.Take{take}, want[:])
-				continue
+				allowed, at, err = (&call{store: short}).take(takes, d)
+			} else {
+				ways[len(takes)]++
 			}
-			if allowed != wantAllowed || at != wantAt || !errors.Is(err, wantErr) || d != want[0] {
-				t.Fatalf("%+v:\n%t %d %v %+v\nwant\n%t %d %v %+v", take, allowed, at, err, d, wantAllowed, wantAt, wantErr, want[0])
+			if allowed != wantAllowed || at != wantAt || !errors.Is(err, wantErr) || err == nil && !slices.Equal(d, want) {
+				t.Fatalf("%+v, known %t:\n%t %d %v %+v\nwant\n%t %d %v %+v", takes, known, allowed, at, err, d, wantAllowed, wantAt, wantErr, want)
 			}
 		}
 		if n, m := short.Stats().Keys, long.Stats().Keys; n != m {
 			t.Fatalf("%d entries, want %d", n, m)
 		}
 	})
+	for n := 1; n <= 4; n++ {
+		if ways[n] < 5 {
+			t.Errorf("%d calls of %d takes went the short way", ways[n], n)
+		}
+	}
+}
+
+// takeShort is the short way for as many takes as there are.
+func (s *Store) takeShort(takes []weir.Take, out []weir.Decision) (known, allowed bool, now weir.Micros, err error) {
+	if len(takes) == 1 {
+		return s.takeKnown(&takes[0], &out[0])
+	}
+	known, allowed, now = s.takeTogether(takes, out)
+	return known, allowed, now, nil
+}
+
+func drawTake(t *rapid.T, limits []*weir.Limit, now weir.Micros) weir.Take {
+	take := weir.Take{
+		Limit: rapid.SampledFrom(limits).Draw(t, "limit"),
+		Key:   weir.Key{byte(rapid.IntRange(1, 3).Draw(t, "key"))},
+		Cost:  rapid.Int64Range(1, 6).Draw(t, "cost"),
+		Join:  rapid.SampledFrom([]weir.Join{weir.All, weir.All, weir.Advise, weir.Alone}).Draw(t, "join"),
+	}
+	if rapid.IntRange(0, 9).Draw(t, "edges") > 0 {
+		take.Edges = &weir.Edges{now - 2, now - 1, now + 1, now + 2}
+	}
+	return take
 }
 
 func newTwins(t *rapid.T, now func() weir.Micros) (a, b *Store) {

@@ -31,7 +31,11 @@ type member struct {
 	version  [16]byte
 	number   int // what entries call it by
 	limit    algorithm.Algorithm
-	packer   algorithm.Packer // limit, where its states can be packed; else nil
+	packer   algorithm.Packer       // limit, where its states can be packed; else nil
+	bucket   *algorithm.TokenBucket // limit, where it is one; else nil
+	list     algorithm.Lister       // limit, where its states are lists; else nil, and then packer is not
+	slots    *algorithm.Concurrency // limit, where it is one; else nil
+	room     int                    // how much room an entry takes: 1, or what its list needs at most
 	rule     *rule
 	heir     *rule             // who has the states from now on, within ExpectOnly; else nil
 	expected bool              // so that it is not forgotten; under registry.mu
@@ -54,6 +58,19 @@ type registry struct {
 	// number is given under mu, and taken back by one who holds all shards as well.
 	numbered atomic.Pointer[[]*member]
 	numbers  []int // that are free
+
+	stripes [cellStripes]stripe
+}
+
+// cellStripes is how many locks guard the overflow cells: enough that they do
+// not become the one lock of a full store, few enough to take together.
+const cellStripes = 16
+
+// stripe locks every cell whose index it divides.
+type stripe struct {
+	mu     sync.Mutex
+	latest weir.Micros // no reading is below this
+	lists  lists       // of cells whose limits keep some
 }
 
 func newRegistry(c Config) *registry {
@@ -70,19 +87,27 @@ func newRegistry(c Config) *registry {
 // find gives a known version of a limit.
 func (r *registry) find(version [16]byte) *member { return (*r.members.Load())[version] }
 
-// add makes a limit known. It gives nil when there are no cells left for it.
-func (r *registry) add(l *weir.Limit) *member {
+// add makes a limit known. Errors are errNoCells, where there are none left for it,
+// and a *weir.FieldError for one that the store is too small for.
+func (r *registry) add(l *weir.Limit) (*member, error) {
+	if err := r.sizes.tooSmallFor(l); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.addLocked(l)
+	if m := r.addLocked(l); m != nil {
+		return m, nil
+	}
+	return nil, errNoCells
 }
 
+// addLocked gives nil where there are no cells left.
 func (r *registry) addLocked(l *weir.Limit) *member {
 	old := *r.members.Load()
 	if m := old[l.Version()]; m != nil {
 		return m
 	}
-	if len(old) >= r.sizes.limits || !r.hasNumber() {
+	if r.without(old, []*weir.Limit{l}) != nil || !r.hasNumber() {
 		return nil
 	}
 	m := r.newMember(l, r.ruleOf(l))
@@ -96,8 +121,12 @@ func (r *registry) addLocked(l *weir.Limit) *member {
 // newMember makes a version of a limit that counts for a rule.
 func (r *registry) newMember(l *weir.Limit, of *rule) *member {
 	of.limits++
-	m := &member{id: l.ID(), version: l.Version(), limit: l.Algorithm(), rule: of, cells: make([]algorithm.State, r.sizes.cells)}
+	m := &member{id: l.ID(), version: l.Version(), limit: l.Algorithm(), rule: of, room: roomOf(l)}
+	m.cells = make([]algorithm.State, r.sizes.cellsFor(m.room))
 	m.packer, _ = m.limit.(algorithm.Packer)
+	m.bucket, _ = m.limit.(*algorithm.TokenBucket)
+	m.list, _ = m.limit.(algorithm.Lister)
+	m.slots, _ = m.limit.(*algorithm.Concurrency)
 	r.giveNumber(m)
 	return m
 }
@@ -121,7 +150,7 @@ func (r *registry) giveNumber(m *member) {
 }
 
 // takeNumbers takes back the numbers of versions that are forgotten and that no
-// entry names. The caller holds everything.
+// entry names. The caller holds everything, mu included.
 func (s *Store) takeNumbers() {
 	members, list := *s.members.Load(), *s.numbered.Load()
 	named := make([]bool, len(list))
@@ -145,11 +174,16 @@ func (r *registry) ruleOf(l *weir.Limit) *rule {
 	return r.ruleNamed(l.Rule())
 }
 
-// owner is the rule of the known versions of a limit, nil where there is none. All
-// have one.
+// owner is the rule of the versions of a limit that are known, or that entries name
+// still, nil where there is none. All have one.
 func (r *registry) owner(id [16]byte) *rule {
 	for _, m := range *r.members.Load() {
 		if m.id == id {
+			return m.rule
+		}
+	}
+	for _, m := range *r.numbered.Load() {
+		if m != nil && m.id == id && r.rules[m.rule.index] == m.rule {
 			return m.rule
 		}
 	}
@@ -176,15 +210,13 @@ func (r *registry) ruleNamed(name string) *rule {
 }
 
 // prune forgets versions of limits whose cells are empty, and rules that are left
-// with neither limits nor entries. The caller holds all shards and stripes, so
+// with neither limits nor entries. The caller holds everything, mu included, so
 // that nobody else has a member in hand; an entry may go on naming one that is
 // forgotten.
 func (r *registry) prune(now weir.Micros) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	members := maps.Clone(*r.members.Load())
 	for version, m := range members {
-		if m.clean(now); !m.expected && m.live.Load() == 0 {
+		if r.clean(m, now); !m.expected && m.live.Load() == 0 {
 			delete(members, version)
 			m.rule.limits--
 		}
@@ -205,9 +237,13 @@ func (r *registry) forgetRules() {
 }
 
 // clean empties cells that are dead, under all stripes.
-func (m *member) clean(now weir.Micros) {
+func (r *registry) clean(m *member, now weir.Micros) {
 	for i, s := range m.cells {
-		if m.limit.Dead(s, now) {
+		if m.list != nil {
+			l := r.cellList(m, i)
+			l.drop(m.list, now)
+			m.putCell(i, &l)
+		} else if m.limit.Dead(s, now) {
 			m.setCell(i, algorithm.State{})
 		}
 	}
@@ -221,7 +257,7 @@ func (r *registry) inUse(l *weir.Limit, now weir.Micros) bool {
 	live, owner := int64(0), r.owner(l.ID())
 	for _, m := range *r.members.Load() {
 		if m.rule == owner {
-			m.clean(now)
+			r.clean(m, now)
 			live += m.live.Load()
 		}
 	}

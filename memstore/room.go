@@ -1,16 +1,17 @@
 package memstore
 
-import (
-	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/table"
-)
+import "github.com/weirhq/weir/internal/table"
 
 // This file answers one question: may a key without an entry have one? Half of
 // the room is kept for the rules, in the shares that they were promised or in
 // equal ones; the rest is common. A call asks with the shares as they stood when
 // it had locked its shards and knew its limits.
+//
+// Room is counted in entries of 32 bytes. An entry with a list takes as many as its
+// list may need at most, from the beginning (member.room): what a take has been
+// granted finds its place.
 
-// shares is how many entries of each rule a shard keeps room for.
+// shares is how much room a shard keeps for each rule.
 type shares struct {
 	keys  []int // by rule index
 	total int
@@ -57,35 +58,24 @@ func (s *Store) handOver(sh *shard, meet func(m *member)) {
 			meet(m)
 		}
 		if m.heir != m.rule {
-			sh.count(m.rule, -1)
-			sh.count(m.heir, 1)
+			sh.count(m.rule, -m.roomOf(e))
+			sh.count(m.heir, m.roomOf(e))
 			m.rule.entries.Add(-1)
 			m.heir.entries.Add(1)
 		}
 	})
 }
 
-// count changes how many entries and reservations a rule has here.
+// count changes how much room the entries and reservations of a rule have here.
 func (sh *shard) count(r *rule, change int) {
 	for len(sh.counts) <= r.index {
 		sh.counts = append(sh.counts, 0)
 	}
 	sh.counts[r.index] += change
+	sh.used += change
 }
 
-// reserve counts one entry more for a rule.
-func (sh *shard) reserve(m *member) {
-	sh.count(m.rule, 1)
-	sh.used++
-}
-
-// release takes a reservation back.
-func (sh *shard) release(m *member) {
-	sh.count(m.rule, -1)
-	sh.used--
-}
-
-// held is how many entries and reservations a rule has here.
+// held is how much room the entries and reservations of a rule have here.
 func (sh *shard) held(r *rule) int {
 	if r.index >= len(sh.counts) {
 		return 0
@@ -93,27 +83,29 @@ func (sh *shard) held(r *rule) int {
 	return sh.counts[r.index]
 }
 
-// crowded reports whether a call may find no room for a key of the rule: where
-// it says no, hasRoom says yes for every take of a call.
-func (sh *shard) crowded(r *rule, of *shares) bool {
-	if sh.used+weir.MaxTakes <= sh.cap-of.total {
+// crowded reports whether a call, whose takes need so much room together, may find
+// none for a key of the rule: where it says no, hasRoom says yes for every take of it.
+func (sh *shard) crowded(r *rule, need int, of *shares) bool {
+	if sh.used+need <= sh.cap-of.total {
 		return false
 	}
-	return sh.used+weir.MaxTakes > sh.cap || sh.held(r)+weir.MaxTakes > of.keys[r.index]
+	return sh.used+need > sh.cap || sh.held(r)+need > of.keys[r.index]
 }
 
-// hasRoom reports whether one more entry of the rule may be reserved: within
-// the rule's own share always, beyond it from what no rule has reserved.
-func (sh *shard) hasRoom(r *rule, of *shares) bool {
-	if sh.used >= sh.cap {
+// hasRoom reports whether so much more may be reserved for an entry of the rule:
+// within the rule's own share always, beyond it from what no rule has reserved.
+func (sh *shard) hasRoom(r *rule, more int, of *shares) bool {
+	if sh.used+more > sh.cap {
 		return false
 	}
-	if sh.held(r) < of.keys[r.index] || sh.used < sh.cap-of.total {
+	if sh.held(r)+more <= of.keys[r.index] || sh.used+more <= sh.cap-of.total {
 		return true
 	}
-	beyond := 0
+	beyond := max(0, sh.held(r)+more-of.keys[r.index])
 	for i, n := range sh.counts {
-		beyond += max(0, n-of.keys[i])
+		if i != r.index {
+			beyond += max(0, n-of.keys[i])
+		}
 	}
-	return beyond < sh.cap-of.total
+	return beyond <= sh.cap-of.total
 }

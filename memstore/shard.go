@@ -13,9 +13,10 @@ type shard struct {
 	mu      sync.Mutex
 	latest  weir.Micros // no reading is below this
 	entries table.Table
-	wide    table.Slab // states that do not fit the table
-	counts  []int      // entries and reservations, by rule
-	used    int        // their sum
+	wide    table.Slab[algorithm.State] // states that do not fit the table
+	lists   lists                       // of entries whose limits keep some
+	counts  []int                       // room of entries and reservations, by rule
+	used    int                         // their sum
 	cap     int
 	evicted uint64
 }
@@ -47,10 +48,16 @@ func (sh *shard) remove(e *table.Slot, m *member) {
 	sh.entries.Remove(e)
 }
 
-// forget counts an entry no more that is about to be removed.
+// forget counts an entry no more that is about to be removed, and lets go of what it
+// has beside the table.
 func (sh *shard) forget(e *table.Slot, m *member) {
-	sh.release(m)
+	sh.count(m.rule, -m.roomOf(e))
 	m.rule.entries.Add(-1)
+	if m.list != nil {
+		l := sh.listOf(e, m)
+		l.free()
+		return
+	}
 	sh.unblock(e)
 }
 

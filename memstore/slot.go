@@ -16,7 +16,7 @@ import (
 //	word 1   54 bits of state | 8 bits of number | wide | kept
 //
 // A state that does not fit is in a block of the shard's slab, whose number then
-// stands for it (wide).
+// stands for it (wide). One that is a list is never wide: see lists.go.
 const (
 	lowBits  = 64 - algorithm.PackedBits
 	highBits = lowBits - 2
@@ -45,6 +45,9 @@ func (a *address) fingerprint() uint64 {
 	h := (binary.LittleEndian.Uint64(a.limit[:8]) ^ binary.LittleEndian.Uint64(a.key[8:])) * odd
 	h = (h ^ h>>32 ^ binary.LittleEndian.Uint64(a.key[:8])) * odd
 	h ^= h >> 32
+	// The shard hangs on the key alone: the limits of one key are under one lock.
+	const shard = (mostShards - 1) << 32
+	h = h&^shard | binary.LittleEndian.Uint64(a.key[:8])*odd>>16&shard
 	return max(h, 1)
 }
 
@@ -59,12 +62,18 @@ func (r *registry) member(s *table.Slot) *member { return (*r.numbered.Load())[v
 // isKept reports whether an entry stays though it is dead.
 func isKept(s *table.Slot) bool { return s.Words[1]&kept != 0 }
 
+// isWide reports whether an entry's state is in the slab.
+func isWide(s *table.Slot) bool { return s.Words[1]&wide != 0 }
+
 // state reads an entry.
 func (sh *shard) state(s *table.Slot, m *member) algorithm.State {
 	a, b := s.Words[0]>>lowBits, s.Words[1]>>lowBits
 	switch {
+	case m.list != nil:
+		l := sh.listOf(s, m)
+		return l.state()
 	case s.Words[1]&wide != 0:
-		return algorithm.State(*sh.wide.At(uint32(a)))
+		return *sh.wide.At(uint32(a))
 	case a|b == 0:
 		return algorithm.State{}
 	}
@@ -86,7 +95,7 @@ func (sh *shard) write(s *table.Slot, m, by *member, state algorithm.State) {
 		sh.set(s, by, uint64(sh.wide.New()), 0)
 		s.Words[1] |= wide
 	}
-	*sh.wide.At(uint32(s.Words[0] >> lowBits)) = table.Block(state)
+	*sh.wide.At(uint32(s.Words[0] >> lowBits)) = state
 }
 
 // pack gives the words of a state that was written under the version, if it fits.
@@ -105,6 +114,17 @@ func (sh *shard) set(s *table.Slot, m *member, a, b uint64) {
 	sh.unblock(s)
 	n := uint64(m.number)
 	s.Words = [2]uint64{a<<lowBits | n&lowMask, b<<lowBits | n>>lowBits<<2 | s.Words[1]&kept}
+}
+
+// clear leaves an entry without a state.
+func (sh *shard) clear(s *table.Slot, m *member) {
+	if m.list == nil {
+		sh.set(s, m, 0, 0)
+		return
+	}
+	l := sh.listOf(s, m)
+	l.free()
+	sh.putList(s, m, &l)
 }
 
 // unblock frees the block of a wide entry.

@@ -18,11 +18,14 @@ func twin(at address, limit [16]byte, half uint64) address {
 		h := (binary.LittleEndian.Uint64(limit[:8]) ^ half) * odd
 		return h ^ h>>32
 	}
-	other := address{limit: limit}
-	binary.LittleEndian.PutUint64(other.key[8:], half)
-	binary.LittleEndian.PutUint64(other.key[:8],
-		fold(at.limit, binary.LittleEndian.Uint64(at.key[8:]))^binary.LittleEndian.Uint64(at.key[:8])^fold(limit, half))
-	return other
+	for other := (address{limit: limit}); ; half++ { // one half in mostShards is in the same shard
+		binary.LittleEndian.PutUint64(other.key[8:], half)
+		binary.LittleEndian.PutUint64(other.key[:8],
+			fold(at.limit, binary.LittleEndian.Uint64(at.key[8:]))^binary.LittleEndian.Uint64(at.key[:8])^fold(limit, half))
+		if other.fingerprint() == at.fingerprint() {
+			return other
+		}
+	}
 }
 
 // fixed is a store whose clock stands still.

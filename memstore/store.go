@@ -26,20 +26,9 @@ type Store struct {
 	epoch  uint64
 	closed atomic.Bool
 
-	shards  []shard
-	stripes [cellStripes]stripe
-	calls   sync.Pool    // *call, so that a take allocates nothing
-	pruned  atomic.Int64 // when limits were last looked through for some to forget
-}
-
-// cellStripes is how many locks guard the overflow cells: enough that they do
-// not become the one lock of a full store, few enough to take together.
-const cellStripes = 16
-
-// stripe locks every cell whose index it divides.
-type stripe struct {
-	mu     sync.Mutex
-	latest weir.Micros // no reading is below this
+	shards []shard
+	calls  sync.Pool    // *call, so that a take allocates nothing
+	pruned atomic.Int64 // when limits were last looked through for some to forget
 }
 
 var _ weir.Store = (*Store)(nil)
@@ -80,12 +69,17 @@ func (s *Store) Close() error {
 
 // Take is [weir.Store].Take. The context is not looked at: nothing here waits.
 func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
+	if len(takes) == 1 && len(out) == 1 && plain(&takes[0]) {
+		if known, allowed, now, err := s.takeKnown(&takes[0], &out[0]); known {
+			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, err
+		}
+	}
 	if err := weir.CheckTakes(takes, out); err != nil {
 		return false, weir.Stamp{}, err
 	}
-	if len(takes) == 1 && takes[0].How == 0 {
-		if known, allowed, now, err := s.takeKnown(&takes[0], &out[0]); known {
-			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, err
+	if len(takes) > 1 {
+		if known, allowed, now := s.takeTogether(takes, out); known {
+			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, nil
 		}
 	}
 	c, _ := s.calls.Get().(*call)
@@ -129,7 +123,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	shared := s.sharedNow(l, sh)
 	switch e, m := s.entryOf(sh, fp, l); {
 	case e != nil && shared: // without the entry, the cell that the key once shared would answer again
-		sh.set(e, m, 0, 0)
+		sh.clear(e, m)
 		e.Words[1] |= kept
 	case e != nil:
 		sh.remove(e, m)
@@ -181,6 +175,8 @@ func (s *Store) prune() {
 		return // the takes will say so
 	}
 	s.sweepAll(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.registry.prune(now)
 	s.takeNumbers()
 }
@@ -225,6 +221,7 @@ func (s *Store) unlockAll() {
 type Stats struct {
 	Keys       int                  // entries held, dead ones included that no sweep has met yet
 	MaxKeys    int                  // the most entries there can be: Config.MaxKeys less the eighth for overflow cells
+	Used       int                  // how much of that is taken: an entry with a list (weir.Limit.Memory) takes more than 1
 	Evicted    uint64               // dead entries removed
 	ClockSteps uint64               // times the clock was moved forward after the wall clock
 	Rules      map[string]RuleStats // by rule name
@@ -248,6 +245,7 @@ func (s *Store) Stats() Stats {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		st.Keys += sh.entries.Len()
+		st.Used += sh.used
 		st.Evicted += sh.evicted
 		sh.mu.Unlock()
 	}

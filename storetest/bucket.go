@@ -167,8 +167,7 @@ func (l bucketLaw) write(owed *big.Rat, now weir.Micros, n int64, rate *big.Rat)
 // more than the part of the charge that has not flowed back since.
 func (l bucketLaw) refund(s state, at weir.Micros, r weir.Receipt, n int64) state {
 	owed, rate := l.owed(s, at)
-	same := rate.Num().Cmp(big.NewInt(r.Numbers[0])) == 0 && rate.Denom().Cmp(big.NewInt(r.Numbers[1])) == 0
-	if owed.Sign() == 0 || !same {
+	if owed.Sign() == 0 || !chargedUnder(rate, r) {
 		return s
 	}
 	flowed := new(big.Rat).Mul(rate, span(at-r.At))
@@ -186,6 +185,11 @@ func (l bucketLaw) refund(s state, at weir.Micros, r weir.Receipt, n int64) stat
 		return nil
 	}
 	return bucket{owed: rest, since: at, rate: rate}
+}
+
+// chargedUnder reports a receipt of this rate, in its lowest terms.
+func chargedUnder(rate *big.Rat, r weir.Receipt) bool {
+	return rate.Num().Cmp(big.NewInt(r.Numbers[0])) == 0 && rate.Denom().Cmp(big.NewInt(r.Numbers[1])) == 0
 }
 
 // timeOf is how long n units take at a rate, in whole microseconds, rounded up.

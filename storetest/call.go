@@ -70,7 +70,7 @@ func (c *call) verdict(g *group) {
 		t := c.takes[i]
 		peeks = peeks && t.How&weir.Peek != 0
 		asks = asks || t.How&weir.Force == 0
-		need.Add(need, big.NewInt(needOf(t)))
+		need.Add(need, big.NewInt(c.needOf(g, t)))
 	}
 	if !peeks {
 		c.states[g.where] = g.law.touch(c.states[g.where], g.at)
@@ -92,7 +92,16 @@ func (c *call) verdict(g *group) {
 	}
 }
 
-// needOf is what must fit for a take to pass.
+// needOf is what must fit for a take of a group to pass: nothing for one who holds the
+// slot that he asks for.
+func (c *call) needOf(g *group, t weir.Take) int64 {
+	if l, ok := g.law.(slotLaw); ok && l.holds(c.states[g.where], c.now, t.Slot) {
+		return 0
+	}
+	return needOf(t)
+}
+
+// needOf is what must fit for a take to pass, whoever asks.
 func needOf(t weir.Take) int64 {
 	switch {
 	case t.How&weir.Force != 0:
@@ -161,6 +170,10 @@ func (c *call) settle(g *group, allowed bool) {
 
 // grant gives each take its units and charges their sum, peeks left out.
 func (c *call) grant(g *group) {
+	if l, ok := g.law.(slotLaw); ok {
+		c.hold(g, l)
+		return
+	}
 	total := int64(0)
 	for _, i := range g.takes {
 		t, d := c.takes[i], &c.out[i]
@@ -183,6 +196,16 @@ func (c *call) grant(g *group) {
 		if t := c.takes[i]; t.How&(weir.Peek|weir.Force) == 0 {
 			c.out[i].Receipt = receipt
 			c.out[i].Receipt.Cost = c.out[i].Granted
+		}
+	}
+}
+
+// hold gives each take its slot, peeks left out.
+func (c *call) hold(g *group, l slotLaw) {
+	for _, i := range g.takes {
+		t, d := c.takes[i], &c.out[i]
+		if d.Granted = t.Cost; t.How&weir.Peek == 0 {
+			c.states[g.where], d.Receipt = l.hold(c.states[g.where], c.now, t.Slot)
 		}
 	}
 }

@@ -19,6 +19,7 @@ func slowOnes(count int) []*weir.Limit {
 		weir.MustLimit("window", fmt.Sprintf("%d per 3650d fixed-window", count)),
 		weir.MustLimit("sliding", fmt.Sprintf("%d per 3650d sliding-window", count)),
 		weir.MustLimit("queue", fmt.Sprintf("1 per 30d leaky-bucket queue %d", count-1)),
+		weir.MustLimit("log", fmt.Sprintf("%d per 3650d sliding-log", count)),
 	}
 }
 
@@ -127,6 +128,9 @@ func retryAfterIsExact(r *rig) error {
 			{"1 per 5us leaky-bucket wait 12us", "5 per 11us leaky-bucket queue 4"},
 			{"5 per 11us leaky-bucket wait 9us", "1 per 5us leaky-bucket wait 13us"},
 			{"999983/h leaky-bucket queue 50", "7/s leaky-bucket wait 900ms"},
+			{"5/s sliding-log", "3/s sliding-log overdraft 9"},
+			{"3 per 7us sliding-log", "9 per 7us sliding-log"},
+			{"9 per 7us sliding-log overdraft 20", "2 per 7us sliding-log"},
 		}
 		for round := range r.rounds {
 			for i, pair := range limits {

@@ -15,7 +15,7 @@ const tenYears = weir.Micros(10 * 365 * 86_400_000_000)
 // ahead: nothing is admitted beyond what was there at first.
 func backwards(r *rig) error {
 	return r.try(func(b *bench) {
-		for i, text := range []string{"10/s burst 10", "10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread", "1000000/day burst 10", "10/s leaky-bucket queue 9"} {
+		for i, text := range []string{"10/s burst 10", "10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread", "1000000/day burst 10", "10/s leaky-bucket queue 9", "10/s sliding-log"} {
 			l := weir.MustLimit(fmt.Sprintf("l%d", i), text)
 			for _, step := range []weir.Micros{1, 1000, 500_000, 1_000_000, 3_600_000_000, tenYears} {
 				name, admitted := fmt.Sprintf("alternating by %d", step), int64(0)

@@ -61,7 +61,7 @@ func impossible(r *rig) error {
 			b.fails("fewer decisions than takes", weir.ErrInvalid, []weir.Take{good, good}, 1)
 			b.fails("more decisions than takes", weir.ErrInvalid, []weir.Take{good}, 2)
 			b.fails("decisions for no take", weir.ErrInvalid, nil, 1)
-			b.fails("a slot", weir.ErrUnsupported, with(func(t *weir.Take) { t.Slot = weir.SlotID{1} }), 2)
+			b.fails("a slot of a rate", weir.ErrInvalid, with(func(t *weir.Take) { t.Slot = weir.SlotID{1} }), 2)
 		})
 		b.want("left after all that", b.left(l, "k"), int64(10))
 		b.odd(l)

@@ -83,7 +83,7 @@ func histories(r *rig) error {
 	for g := range goroutines {
 		wait.Go(func() {
 			<-begin
-			c := &caller{store: rec, limits: limits, rng: rand.New(rand.NewPCG(uint64(g), 3))}
+			c := &caller{store: rec, limits: limits, rng: rand.New(rand.NewPCG(uint64(g), 3)), number: uint64(g)}
 			failed[g] = c.run(calls)
 		})
 	}
@@ -92,7 +92,11 @@ func histories(r *rig) error {
 	h := rec.History()
 	errs := []error{errors.Join(failed...), store.Close(), CheckLinearizable(h, !r.runsBack)}
 	for _, l := range limits {
-		errs = append(errs, CheckWindows(h, l))
+		if l.Spec().Algorithm == weir.Concurrency {
+			errs = append(errs, CheckSlots(h, l))
+		} else {
+			errs = append(errs, CheckWindows(h, l))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -107,6 +111,8 @@ func historyLimits() []*weir.Limit {
 		weir.MustLimit("spread", "20 per 300us fixed-window spread"),
 		weir.MustLimit("sliding", "20 per 400us sliding-window"),
 		weir.MustLimit("queue", "50000/s leaky-bucket wait 300us"),
+		weir.MustLimit("log", "20 per 400us sliding-log"),
+		weir.MustLimit("slots", "4 concurrent lease 1ms"),
 	}
 }
 
@@ -116,6 +122,9 @@ type caller struct {
 	limits   []*weir.Limit
 	rng      *rand.Rand
 	receipts []weir.Return
+	slots    []weir.Return
+	number   uint64 // of the caller
+	holders  uint64 // that it has been, so that each has a name of its own
 }
 
 func (c *caller) run(calls int) error {
@@ -128,16 +137,29 @@ func (c *caller) run(calls int) error {
 			c.receipts = c.receipts[:n-1]
 			continue
 		}
+		if len(c.slots) > 0 && c.rng.IntN(8) == 0 {
+			if err := c.letGo(); err != nil {
+				return err
+			}
+			continue
+		}
 		takes := make([]weir.Take, 1+c.rng.IntN(2)*c.rng.IntN(3))
 		for i := range takes {
 			takes[i] = c.take()
+		}
+		if len(takes) == 1 && takes[0].Slot != (weir.SlotID{}) && c.rng.IntN(4) == 0 {
+			takes[0].Slot = nameOf(c.number<<32 | max(1, c.holders-1)) // who asked before asks again
 		}
 		out := make([]weir.Decision, len(takes))
 		if _, _, err := c.store.Take(context.Background(), takes, out); err != nil {
 			return err
 		}
 		for i, t := range takes {
-			if d := out[i]; d.Receipt.Cost > 0 {
+			switch d := out[i]; {
+			case d.Receipt.Cost == 0:
+			case t.Slot != weir.SlotID{}:
+				c.slots = append(c.slots, weir.Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Slot: t.Slot})
+			default:
 				c.receipts = append(c.receipts, weir.Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Receipt: d.Receipt, Units: d.Receipt.Cost})
 			}
 		}
@@ -145,9 +167,29 @@ func (c *caller) run(calls int) error {
 	return nil
 }
 
+// letGo releases one of the last slots, now and then for the second time, or renews it,
+// when it may be lost.
+func (c *caller) letGo() error {
+	n := len(c.slots)
+	slot := c.slots[n-1-c.rng.IntN(min(n, 4))]
+	slot.Renew = c.rng.IntN(2) == 0
+	_, err := c.store.Return(context.Background(), []weir.Return{slot})
+	if slot.Renew && errors.Is(err, weir.ErrLost) {
+		return nil
+	}
+	return err
+}
+
 func (c *caller) take() weir.Take {
 	k, tag := c.store.Keyer().Key(weir.Text("storetest", fmt.Sprint(c.rng.IntN(2))))
 	t := weir.Take{Limit: c.limits[c.rng.IntN(len(c.limits))], Key: k, Tag: tag, Cost: 1 + c.rng.Int64N(4)}
+	if t.Limit.Spec().Algorithm == weir.Concurrency {
+		c.holders++
+		t.Cost, t.Slot = 1, nameOf(c.number<<32|c.holders)
+		t.Join = weir.Join(c.rng.IntN(3))
+		t.How = weir.Peek * weir.How(c.rng.IntN(8)/7)
+		return t
+	}
 	switch c.rng.IntN(12) {
 	case 0:
 		t.How = weir.Peek

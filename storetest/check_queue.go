@@ -90,6 +90,13 @@ func placesInQueue(r *rig) error {
 		b.granted(other, "k", 1)
 		b.giveBack(other, "k", last.Receipt, 2)
 		b.want("left after a receipt of other numbers", b.left(other, "k"), int64(7))
+
+		fast, slow := weir.MustLimit("rates", "10/s leaky-bucket queue 9"), weir.MustLimit("rates", "5/s leaky-bucket queue 9")
+		last = b.granted(fast, "k", 3)
+		b.clock.Advance(200_000)
+		b.want("the delay behind the last of the three", b.granted(slow, "k", 1).Delay, weir.Micros(200_000))
+		b.giveBack(slow, "k", last.Receipt, 3)
+		b.want("left after a receipt whose place at the slower rate would end there too", b.left(slow, "k"), int64(8))
 	})
 }
 

@@ -77,7 +77,7 @@ func refundOtherNumbers(r *rig) error {
 
 func refundOtherWindow(r *rig) error {
 	return r.try(func(b *bench) {
-		for _, text := range []string{"10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread"} {
+		for _, text := range []string{"10/s fixed-window", "10/s fixed-window spread", "10/s sliding-window", "10/s sliding-window spread", "10/s sliding-log"} {
 			l := weir.MustLimit("window", text)
 			d := b.granted(l, text, 10)
 			b.clock.Advance(d.ResetAfter)
@@ -118,7 +118,7 @@ type spell struct {
 // came back keeps the bound of the limit in every window.
 func refundBound(r *rig) error {
 	return r.try(func(b *bench) {
-		for i, text := range []string{"10/s", "3 per 7us burst 4", "7/s burst 20", "1000000/day burst 50", "10/s sliding-window", "3 per 7us sliding-window", "5 per 9us sliding-window spread"} {
+		for i, text := range []string{"10/s", "3 per 7us burst 4", "7/s burst 20", "1000000/day burst 50", "10/s sliding-window", "3 per 7us sliding-window", "5 per 9us sliding-window spread", "10/s sliding-log", "3 per 7us sliding-log"} {
 			l := weir.MustLimit(fmt.Sprintf("api%d", i), text)
 			for round := range r.rounds {
 				b.refundRound(l, fmt.Sprint(round))

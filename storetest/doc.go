@@ -18,7 +18,7 @@
 //   - [Tape] is a story of takes, returns and resets, random or written by hand,
 //     that is played to a store and compared with the oracle, field by field;
 //   - [Recorder] wraps a store and writes down a [History] of what concurrent
-//     callers asked and were told; [CheckWindows] and [CheckLinearizable] judge
-//     it;
+//     callers asked and were told; [CheckWindows], [CheckSlots] and
+//     [CheckLinearizable] judge it;
 //   - [Clock] is turned by hand.
 package storetest

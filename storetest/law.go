@@ -49,8 +49,8 @@ func delayOf(l law, s state, at weir.Micros) weir.Micros {
 	return 0
 }
 
-// A state is what is known of one key under one name: a bucket, windows, or
-// nil for nothing. States are values and never change.
+// A state is what is known of one key under one name: a bucket, windows, a log,
+// leases, or nil for nothing. States are values and never change.
 type state interface {
 	// same reports whether two states say the same.
 	same(other state) bool
@@ -77,6 +77,10 @@ func lawOf(l *weir.Limit) law {
 		return slidingLawOf(s)
 	case weir.LeakyBucket:
 		return queueLawOf(s)
+	case weir.SlidingLog:
+		return logLawOf(s)
+	case weir.Concurrency:
+		return slotLawOf(s)
 	default:
 		return nil
 	}

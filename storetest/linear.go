@@ -72,9 +72,15 @@ type share struct {
 	told    []weir.Decision
 	returns []weir.Return
 	reset   bool
+	hints   []weir.Micros // instants at which the call may have been applied, where it is not known
 }
 
-func (s *share) unknown() bool { return s.op.Err != nil }
+// unknown reports a call of which nobody knows whether it was applied. That a slot is
+// lost is an answer.
+func (s *share) unknown() bool { return s.op.Err != nil && !s.lost() }
+
+// lost reports that the call was told of a slot that is not held.
+func (s *share) lost() bool { return errors.Is(s.op.Err, weir.ErrLost) }
 
 // limit is that of the share, for messages.
 func (s *share) limit() *weir.Limit {
@@ -104,9 +110,26 @@ func partition(h History) [][]*share {
 	}
 	var parts [][]*share
 	for _, at := range order {
+		hint(shares[at])
 		parts = append(parts, shares[at])
 	}
 	return parts
+}
+
+// hint tells the calls of a state of which nobody knows what came of them what the
+// answers to all others say of it.
+func hint(part []*share) {
+	var hints []weir.Micros
+	for _, s := range part {
+		hints = append(hints, s.tells()...)
+	}
+	slices.Sort(hints)
+	hints = slices.Compact(hints)
+	for _, s := range part {
+		if s.unknown() {
+			s.hints = hints
+		}
+	}
 }
 
 func (op *Operation) shares() map[address]*share {

@@ -19,6 +19,7 @@ func TestLimitsPromiseWhatIsChecked(t *testing.T) {
 		"30/day fixed-window", "7 per 13us fixed-window", "1000000/s fixed-window", "5/min fixed-window spread",
 		"30/day sliding-window", "7 per 13us sliding-window", "1000000/day sliding-window spread", "1000000000/s sliding-window", "5 per 3us sliding-window",
 		"5/s leaky-bucket queue 9", "30/day leaky-bucket wait 2h", "7 per 13us leaky-bucket wait 5us", "1000000000/s leaky-bucket wait 1us", "6 per 4us leaky-bucket queue 1",
+		"30/day sliding-log", "7 per 13us sliding-log", "4095 per 1us sliding-log", "5 per 3us sliding-log",
 		"4/day calendar Europe/Berlin", "4/week calendar UTC", "4/month calendar America/New_York",
 	} {
 		limits = append(limits, weir.MustLimit("api", text))

@@ -17,7 +17,7 @@ type Oracle struct{ states map[address]state }
 func NewOracle() *Oracle { return &Oracle{states: map[address]state{}} }
 
 // Take answers one call at an instant. Errors are weir's own: ErrInvalid,
-// ErrUnsupported, ErrStale; with one nothing has changed.
+// ErrStale; with one nothing has changed.
 func (o *Oracle) Take(now weir.Micros, takes []weir.Take) (allowed bool, out []weir.Decision, err error) {
 	if err := checkTakes(takes); err != nil {
 		return false, nil, err
@@ -32,16 +32,25 @@ func (o *Oracle) Take(now weir.Micros, takes []weir.Take) (allowed bool, out []w
 	return allowed, c.out, nil
 }
 
-// Return gives units back at an instant, in the order given.
-func (o *Oracle) Return(now weir.Micros, returns []weir.Return) error {
+// Return gives units and slots back at an instant, in the order given. ErrLost tells
+// of slots that were to be renewed and are not held; everything else has happened.
+func (o *Oracle) Return(now weir.Micros, returns []weir.Return) (lost error) {
 	if err := checkReturns(returns); err != nil {
 		return err
 	}
 	for _, r := range returns {
 		at := address{r.Limit.ID(), r.Key}
-		o.put(at, lawOf(r.Limit).refund(o.states[at], now, r.Receipt, r.Units))
+		l, ok := lawOf(r.Limit).(slotLaw)
+		if !ok {
+			o.put(at, lawOf(r.Limit).refund(o.states[at], now, r.Receipt, r.Units))
+			continue
+		}
+		s, held := l.letGo(o.states[at], now, r)
+		if o.put(at, s); !held && r.Renew {
+			lost = weir.ErrLost
+		}
 	}
-	return nil
+	return lost
 }
 
 // Reset forgets one state.
@@ -65,8 +74,14 @@ func checkTakes(takes []weir.Take) error {
 			return err
 		}
 		for _, other := range takes[:i] {
-			if other.Key == t.Key && other.Limit.ID() == t.Limit.ID() && other.Limit.Spec() != t.Limit.Spec() {
+			if other.Key != t.Key || other.Limit.ID() != t.Limit.ID() {
+				continue
+			}
+			if other.Limit.Spec() != t.Limit.Spec() {
 				return fmt.Errorf("%w: one state by two Specs", weir.ErrInvalid)
+			}
+			if t.Slot != (weir.SlotID{}) && other.Slot == t.Slot {
+				return fmt.Errorf("%w: one holder twice", weir.ErrInvalid)
 			}
 		}
 	}
@@ -87,8 +102,10 @@ func checkTake(t weir.Take) error {
 		has(weir.Force) && t.How != weir.Force,
 		has(weir.Always) && has(weir.Peek|weir.Partial):
 		return fmt.Errorf("%w: how %b", weir.ErrInvalid, t.How)
-	case t.Slot != weir.SlotID{}:
-		return fmt.Errorf("%w: a slot", weir.ErrUnsupported)
+	}
+	slots, named := t.Limit.Spec().Algorithm == weir.Concurrency, t.Slot != weir.SlotID{}
+	if slots && (has(weir.Always|weir.Force) || t.Cost > 1 || !named && !has(weir.Peek)) || !slots && named {
+		return fmt.Errorf("%w: a slot of %d units, how %b", weir.ErrInvalid, t.Cost, t.How)
 	}
 	return nil
 }
@@ -102,8 +119,12 @@ func checkReturns(returns []weir.Return) error {
 		switch {
 		case r.Limit == nil || lawOf(r.Limit) == nil:
 			return fmt.Errorf("%w: a limit without states", weir.ErrInvalid)
+		case r.Limit.Spec().Algorithm == weir.Concurrency:
+			if r.Slot == (weir.SlotID{}) || r.Units != 0 || r.Receipt != (weir.Receipt{}) {
+				return fmt.Errorf("%w: a slot of %d units", weir.ErrInvalid, r.Units)
+			}
 		case r.Slot != weir.SlotID{} || r.Renew:
-			return fmt.Errorf("%w: a slot", weir.ErrUnsupported)
+			return fmt.Errorf("%w: a slot", weir.ErrInvalid)
 		case r.Units < 1 || r.Units > r.Receipt.Cost:
 			return fmt.Errorf("%w: %d units of %d", weir.ErrInvalid, r.Units, r.Receipt.Cost)
 		}

@@ -280,7 +280,7 @@ func TestOracleRefuses(t *testing.T) {
 	f(weir.ErrInvalid, weir.Take{Limit: l, Cost: 1}, weir.Take{Limit: weir.MustLimit("b", "2 per 10us burst 5"), Cost: 1})
 	f(weir.ErrInvalid, weir.Take{Limit: l, Cost: 1}, weir.Take{Limit: weir.MustLimit("b", "1 per 10us burst 5 overdraft 10"), Cost: 1})
 	f(nil, weir.Take{Limit: l, Cost: 1}, weir.Take{Limit: weir.MustLimit("b", l.String()), Cost: 1})
-	f(weir.ErrUnsupported, weir.Take{Limit: l, Cost: 1, Slot: weir.SlotID{1}})
+	f(weir.ErrInvalid, weir.Take{Limit: l, Cost: 1, Slot: weir.SlotID{1}})
 	f(weir.ErrStale, weir.Take{Limit: weir.MustLimit("w", "1/day calendar UTC"), Cost: 1})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/weirhq/weir"
@@ -41,6 +42,11 @@ const (
 	forgetsBefore      // a sliding window begins anew at each edge
 	holdsNothing       // what a leaky bucket lets pass goes on at once
 	movesUp            // a place in a queue comes back, whoever stands behind it
+	blursCharges       // a log takes all charges to be of the newest one's instant
+	countsAgain        // who holds a slot and asks again counts twice
+	neverRenews        // a lease ends when it was to end at first
+	freesAnyone        // the release of a slot that nobody holds frees another's
+	keepsQuiet         // does not say that a slot is lost
 )
 
 // plain is a store of a lock and a map over the algorithms of the limits, as
@@ -51,6 +57,7 @@ type plain struct {
 
 	mu     sync.Mutex
 	states map[address]algorithm.State
+	lists  map[address]items
 	latest weir.Micros
 	closed bool
 	stop   chan struct{}
@@ -58,7 +65,7 @@ type plain struct {
 }
 
 func newPlain(now func() weir.Micros, b bug) *plain {
-	s := &plain{bug: b, now: now, states: map[address]algorithm.State{}, stop: make(chan struct{})}
+	s := &plain{bug: b, now: now, states: map[address]algorithm.State{}, lists: map[address]items{}, stop: make(chan struct{})}
 	if b == leaks {
 		go func() { <-s.stop }()
 	}
@@ -113,6 +120,7 @@ func (s *plain) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 		return fmt.Errorf("%w: no limit", weir.ErrInvalid)
 	case s.bug != resetsNothing:
 		delete(s.states, s.at(l, k))
+		delete(s.lists, s.at(l, k))
 	}
 	return nil
 }
@@ -127,7 +135,14 @@ func (s *plain) Return(_ context.Context, returns []weir.Return) (weir.Stamp, er
 		return weir.Stamp{}, weir.ErrClosed
 	}
 	now := s.read()
+	var lost error
 	for _, r := range returns {
+		if listed, held := s.returnListed(r, now); listed {
+			if r.Renew && !held && s.bug != keepsQuiet {
+				lost = weir.ErrLost
+			}
+			continue
+		}
 		at := s.at(r.Limit, r.Key)
 		receipt := r.Receipt
 		if s.bug == refundsTwice {
@@ -146,7 +161,7 @@ func (s *plain) Return(_ context.Context, returns []weir.Return) (weir.Stamp, er
 		}
 		s.put(at, r.Limit.Algorithm().Refund(s.states[at], algorithm.Moment{Now: now}, receipt, r.Units))
 	}
-	return weir.Stamp{Now: now}, nil
+	return weir.Stamp{Now: now}, lost
 }
 
 func (s *plain) put(at address, state algorithm.State) {
@@ -189,23 +204,38 @@ func (s *plain) Take(_ context.Context, takes []weir.Take, out []weir.Decision) 
 	}
 	s.kept = append([]weir.Take(nil), takes...)
 	now := s.read()
-	p := &pass{plain: s, takes: takes, out: out, now: now, states: map[address]algorithm.State{}}
+	p := &pass{plain: s, takes: takes, out: out, now: now, states: map[address]algorithm.State{}, lists: map[address]*items{}}
 	for i := range takes {
 		m, ok := takes[i].Limit.Moment(now, &takes[i])
 		if !ok && s.bug != ignoresStale {
 			return false, weir.Stamp{Now: now}, weir.ErrStale
 		}
+		at := s.at(takes[i].Limit, takes[i].Key)
+		p.states[at] = s.states[at]
+		if list := s.listOf(takes[i].Limit, at, now); list != nil && p.lists[at] == nil {
+			p.lists[at], p.states[at] = list, list.state()
+		}
+		if list := p.lists[at]; list != nil {
+			m.List, p.states[at] = list, list.state()
+		}
 		p.moments = append(p.moments, m)
-		p.states[s.at(takes[i].Limit, takes[i].Key)] = s.states[s.at(takes[i].Limit, takes[i].Key)]
 	}
 	if s.bug == racy {
 		s.mu.Unlock()
 		runtime.Gosched()
 		s.mu.Lock()
 	}
+	before := map[address]items{}
+	for at, list := range p.lists {
+		before[at] = slices.Clone(*list)
+	}
 	allowed := p.run()
 	for at, state := range p.states {
-		s.put(at, state)
+		if list := p.lists[at]; list != nil {
+			s.replace(at, before[at], *list)
+		} else {
+			s.put(at, state)
+		}
 	}
 	return allowed, weir.Stamp{Now: now}, nil
 }
@@ -218,6 +248,7 @@ type pass struct {
 	out     []weir.Decision
 	now     weir.Micros
 	states  map[address]algorithm.State
+	lists   map[address]*items
 }
 
 func (p *pass) run() bool {
@@ -264,7 +295,7 @@ func (p *pass) judge(groups [][]int) (verdicts []algorithm.Verdict) {
 		a, m, at := p.takes[g[0]].Limit.Algorithm(), p.moments[g[0]], p.address(g[0])
 		need, asks, touches := int64(0), false, p.bug == peekWrites
 		for _, i := range g {
-			n := needOf(p.takes[i])
+			n := p.need(i)
 			if p.bug != overflows && need > math.MaxInt64-n {
 				n = math.MaxInt64 - need
 			}
@@ -329,14 +360,15 @@ func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool
 		}
 		for _, i := range g {
 			always := p.takes[i].How&weir.Always != 0 || p.bug == chargesRefused && p.takes[i].How == 0
-			if !charging && always {
-				p.states[at], p.out[i].Receipt = a.Force(p.states[at], m, p.takes[i].Cost)
+			if !charging && always && a.Family() != algorithm.ConcurrencyFamily {
+				s, r := a.Force(p.states[at], m, p.takes[i].Cost)
+				p.out[i].Receipt = p.keep(at, s, r)
 			}
 		}
 		for _, i := range g {
 			if p.takes[i].How == weir.Force {
-				var r weir.Receipt
-				p.states[at], r = a.Force(p.states[at], m, p.takes[i].Cost)
+				s, r := a.Force(p.states[at], m, p.takes[i].Cost)
+				p.keep(at, s, r)
 				p.out[i] = weir.Decision{Allowed: true, Granted: r.Cost, Receipt: r}
 			}
 		}
@@ -347,6 +379,9 @@ func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool
 }
 
 func (p *pass) charge(g []int) {
+	if p.hold(g) {
+		return
+	}
 	a, m, at := p.takes[g[0]].Limit.Algorithm(), p.moments[g[0]], p.address(g[0])
 	spare, _ := a.Level(p.states[at], m)
 	for _, i := range g {
@@ -366,7 +401,7 @@ func (p *pass) charge(g []int) {
 		}
 	}
 	state, r := a.Charge(p.states[at], m, total)
-	p.states[at] = state
+	p.keep(at, state, r)
 	for _, i := range g {
 		if p.out[i].Granted > 0 && p.takes[i].How&weir.Peek == 0 {
 			p.out[i].Receipt = r

@@ -98,7 +98,7 @@ func (l queueLaw) put(owed *big.Rat, now weir.Micros, n int64, rate *big.Rat) (s
 	rest := new(big.Rat).Sub(drains, new(big.Rat).SetInt(whole))
 	rest.Mul(rest, new(big.Rat).SetInt(rate.Num()))
 	s, r := l.write(owed, now, n, rate)
-	r.At, r.Numbers[1] = now+weir.Micros(whole.Int64()), rest.Num().Int64()
+	r.At, r.Rest = now+weir.Micros(whole.Int64()), rest.Num().Int64()
 	return s, r
 }
 
@@ -106,10 +106,10 @@ func (l queueLaw) put(owed *big.Rat, now weir.Micros, n int64, rate *big.Rat) (s
 // instant at which the queue is empty.
 func (l queueLaw) refund(s state, at weir.Micros, r weir.Receipt, n int64) state {
 	owed, rate := l.owed(s, at)
-	if owed.Sign() == 0 || rate.Num().Cmp(big.NewInt(r.Numbers[0])) != 0 {
+	if owed.Sign() == 0 || !chargedUnder(rate, r) {
 		return s
 	}
-	place := new(big.Rat).Add(span(r.At), big.NewRat(r.Numbers[1], r.Numbers[0]))
+	place := new(big.Rat).Add(span(r.At), big.NewRat(r.Rest, r.Numbers[0]))
 	ends := place.Add(place, new(big.Rat).Quo(units(r.Cost), rate))
 	empty := new(big.Rat).Add(span(at), new(big.Rat).Quo(owed, rate))
 	if ends.Cmp(empty) != 0 {

@@ -10,11 +10,11 @@ import (
 func TestOracleQueue(t *testing.T) {
 	a, l := newAsker(t), weir.MustLimit("q", "3 per 7us leaky-bucket wait 6us") // a unit takes 2 1/3 µs, 2 4/7 of them 6 µs
 	r := a.one(100, l, 1, 0, weir.Decision{Allowed: true, Granted: 1, Remaining: 2, ResetAfter: 3})
-	if want := (weir.Receipt{At: 100, Cost: 1, Numbers: [2]int64{3, 0}}); r != want {
+	if want := (weir.Receipt{At: 100, Cost: 1, Numbers: [2]int64{3, 7}}); r != want {
 		t.Errorf("receipt %+v, want %+v", r, want)
 	}
 	r = a.one(100, l, 1, 0, weir.Decision{Allowed: true, Granted: 1, Remaining: 1, ResetAfter: 5, Delay: 3}) // 2 1/3
-	if want := (weir.Receipt{At: 102, Cost: 1, Numbers: [2]int64{3, 1}}); r != want {
+	if want := (weir.Receipt{At: 102, Cost: 1, Numbers: [2]int64{3, 7}, Rest: 1}); r != want {
 		t.Errorf("receipt %+v, want %+v", r, want)
 	}
 	a.one(100, l, 2, 0, weir.Decision{Remaining: 1, RetryAfter: 1, ResetAfter: 5})                                            // the last would wait 4 2/3 + 2 1/3 = 7
@@ -88,7 +88,7 @@ func TestCheckWindowsOfQueues(t *testing.T) {
 	leaving := func(n int, every weir.Micros) *script {
 		s := &script{limit: l}
 		for i := range n {
-			d := weir.Decision{Allowed: true, Granted: 1, Delay: every * weir.Micros(i), Receipt: weir.Receipt{At: every * weir.Micros(i), Cost: 1, Numbers: [2]int64{1, 0}}}
+			d := weir.Decision{Allowed: true, Granted: 1, Delay: every * weir.Micros(i), Receipt: weir.Receipt{At: every * weir.Micros(i), Cost: 1, Numbers: [2]int64{1, 10}}}
 			s.take(100, 100, 0, 1, d)
 		}
 		return s
@@ -103,7 +103,7 @@ func TestCheckWindowsOfQueues(t *testing.T) {
 	f("one more", leaving(6, 0), false)
 
 	s := leaving(6, 0)
-	s.op(50, 60, 0).Returns = []weir.Return{{Limit: l, Receipt: weir.Receipt{Cost: 1, Numbers: [2]int64{1, 0}}, Units: 1}}
+	s.op(50, 60, 0).Returns = []weir.Return{{Limit: l, Receipt: weir.Receipt{Cost: 1, Numbers: [2]int64{1, 10}}, Units: 1}}
 	f("one of them came back, at any time", s, true)
 	s.ops[6].Returns[0].Receipt.At = 10
 	f("another one came back", s, false)

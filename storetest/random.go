@@ -3,6 +3,7 @@ package storetest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/weirhq/weir"
 )
@@ -39,12 +40,16 @@ func casts() []cast {
 			"c": {"4/day calendar UTC", "2/day calendar UTC", "3 per 9us fixed-window"},
 			"q": {"3 per 7us leaky-bucket queue 4", "1 per 5us leaky-bucket wait 9us", "2 per 3us leaky-bucket wait 20us queue 3 overdraft 9", "5 per 11us leaky-bucket wait 17us", "1 per 1us leaky-bucket queue 7", "4 per 1us leaky-bucket wait 2us"},
 			"s": {"3 per 7us sliding-window", "5 per 7us sliding-window overdraft 7", "2 per 7us sliding-window spread", "4 per 1us sliding-window"},
+			"n": {"2 concurrent lease 1ms", "3 concurrent lease 2ms"},
+			"l": {"3 per 7us sliding-log", "9 per 7us sliding-log", "2 per 7us sliding-log overdraft 5", "4 per 1us sliding-log"},
 		}},
 		{unit: 100_000, back: tenYears, families: map[string][]string{
 			"b": {"10/s", "10/s burst 3", "1/s burst 10", "1000/s", "7/s", "999983/h burst 50", "100/min burst 7 overdraft 20", "5/s burst 5"},
 			"w": {"5/s fixed-window", "3/s fixed-window", "10/min fixed-window", "20/min fixed-window spread"},
 			"c": {"8/day calendar UTC", "3/day calendar UTC overdraft 4", "6/s fixed-window"},
 			"q": {"10/s leaky-bucket wait 1s", "10/s leaky-bucket queue 3", "1/s leaky-bucket wait 9s queue 10", "1000/s leaky-bucket wait 1s", "7/s leaky-bucket queue 6", "999983/h leaky-bucket wait 150ms", "5/s leaky-bucket wait 1us"},
+			"l": {"10/s sliding-log", "3/s sliding-log", "40/s sliding-log overdraft 90", "7/min sliding-log overdraft 9"},
+			"n": {"3 concurrent lease 250ms", "1 concurrent lease 400ms", "5 concurrent lease 100ms", "2 concurrent"},
 			"s": {"10/s sliding-window", "3/s sliding-window", "1000000000/s sliding-window", "20/s sliding-window spread", "7/min sliding-window overdraft 9"},
 		}},
 		{unit: 3_600_000_000, back: tenYears, families: map[string][]string{
@@ -52,6 +57,8 @@ func casts() []cast {
 			"w": {"100/day fixed-window", "7/week fixed-window spread", "12/h fixed-window"},
 			"c": {"5/day calendar UTC", "20/week calendar UTC", "50/month calendar UTC", "5/day fixed-window"},
 			"q": {"1000000/day leaky-bucket wait 10s", "30/day leaky-bucket queue 5 overdraft 50", "10/day leaky-bucket wait 12h", "2 per 30d leaky-bucket wait 7d"},
+			"l": {"60/day sliding-log", "7/day sliding-log overdraft 99", "12/h sliding-log"},
+			"n": {"3 concurrent lease 1h", "9 concurrent lease 4h", "2 concurrent lease 12h", "1 concurrent lease 1ms"},
 			"s": {"100/day sliding-window", "1000000/day sliding-window", "7/day sliding-window overdraft 1000000000", "12/h sliding-window spread"},
 		}},
 		{unit: 1, back: 1 << 40, families: map[string][]string{
@@ -89,7 +96,7 @@ type payment struct {
 func newComposer(rng *rand.Rand) *composer {
 	all := casts()
 	c := &composer{rng: rng, cast: all[rng.IntN(len(all))], tape: &Tape{}, keys: 1 + rng.IntN(3), oracle: NewOracle(), left: map[cell]int64{}}
-	for _, name := range []string{"b", "w", "c", "s", "q"} {
+	for _, name := range []string{"b", "w", "c", "s", "q", "l", "n"} {
 		var family []int
 		for _, text := range c.cast.families[name] {
 			if l, err := weir.ParseLimit(name, text); err == nil {
@@ -142,7 +149,7 @@ func (c *composer) compose() {
 		}
 	default:
 		for range c.howMany() {
-			e.takes = append(e.takes, c.ask())
+			e.takes = append(e.takes, c.ask(e.takes))
 		}
 		c.hear(e)
 	}
@@ -205,14 +212,37 @@ func (c *composer) howMany() int {
 	return weir.MaxTakes + 1
 }
 
-// ask makes one take.
-func (c *composer) ask() ask {
+// ask makes one take, beside others of its call.
+func (c *composer) ask(beside []ask) ask {
 	a := ask{cell: cell{c.limit(c.family()), c.rng.IntN(c.keys)}, join: c.join(), how: c.how()}
 	a.cost = c.cost(a)
-	if c.tape.limits[a.limit].Spec().Zone != "" {
+	switch s := c.tape.limits[a.limit].Spec(); {
+	case s.Zone != "":
 		a.edges = c.edges()
+	case s.Algorithm == weir.Concurrency:
+		c.name(&a, beside)
+	case c.rng.IntN(400) == 0:
+		a.slot = 1
 	}
 	return a
+}
+
+// name makes a take one of a slot, as a rule one that is right: for one of few
+// holders, of whom each asks once in a call.
+func (c *composer) name(a *ask, beside []ask) {
+	if c.chance(98) {
+		a.how &= weir.Peek | weir.Partial
+		a.cost = 1
+	}
+	for range 1 + c.rng.IntN(20) {
+		a.slot = 1 + c.rng.Uint64N(12)
+		if !slices.ContainsFunc(beside, func(b ask) bool { return b.cell == a.cell && b.slot == a.slot }) {
+			break
+		}
+	}
+	if a.how&weir.Peek != 0 && c.chance(50) || c.rng.IntN(400) == 0 {
+		a.slot, a.cost = 0, c.rng.Int64N(2)
+	}
 }
 
 func (c *composer) join() weir.Join {
@@ -296,6 +326,8 @@ func (c *composer) giveBack() payment {
 		c.paid = append(c.paid[:i], c.paid[i+1:]...)
 	}
 	switch n := c.rng.IntN(100); {
+	case p.slot != 0:
+		p.renew = n < 30
 	case n < 2:
 		p.units += c.rng.Int64N(2)*2 - 1
 	case n < 3:
@@ -322,7 +354,11 @@ func (c *composer) hear(e event) {
 	for i, d := range out {
 		c.left[e.takes[i].cell] = d.Remaining
 		if d.Receipt.Cost > 0 {
-			c.paid = append(c.paid, payment{giveBack{cell: e.takes[i].cell, units: d.Receipt.Cost, event: e.id, take: i}, d.Receipt})
+			p := payment{giveBack{cell: e.takes[i].cell, units: d.Receipt.Cost, event: e.id, take: i}, d.Receipt}
+			if slot := e.takes[i].slot; slot != 0 {
+				p = payment{giveBack: giveBack{cell: e.takes[i].cell, slot: slot}}
+			}
+			c.paid = append(c.paid, p)
 		}
 		for _, wait := range []weir.Micros{d.RetryAfter, d.ResetAfter, d.Delay} {
 			if wait > 0 {

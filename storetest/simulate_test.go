@@ -21,6 +21,7 @@ type simulation struct {
 	store   *plain
 	limits  []*weir.Limit
 	paid    []weir.Return
+	holders uint64
 	lost    int // of a hundred answers
 	history History
 }
@@ -56,7 +57,12 @@ func (s *simulation) step() {
 		op.Decisions = make([]weir.Decision, len(op.Takes))
 		op.Allowed, op.Stamp, op.Err = s.store.Take(ctx, op.Takes, op.Decisions)
 		for i, t := range op.Takes {
-			if r := op.Decisions[i].Receipt; r.Cost > 0 {
+			if r := op.Decisions[i].Receipt; r.Cost > 0 && t.Slot != (weir.SlotID{}) {
+				slot := weir.Return{Limit: t.Limit, Key: t.Key, Slot: t.Slot}
+				renewal := slot
+				renewal.Renew = true
+				s.paid = append(s.paid, slot, renewal)
+			} else if r.Cost > 0 {
 				s.paid = append(s.paid, weir.Return{Limit: t.Limit, Key: t.Key, Receipt: r, Units: r.Cost})
 			}
 		}
@@ -70,16 +76,24 @@ func (s *simulation) step() {
 func (s *simulation) take() weir.Take {
 	k, tag := key(s.rng.IntN(2))
 	t := weir.Take{Limit: s.limits[s.rng.IntN(len(s.limits))], Key: k, Tag: tag, Cost: 1 + s.rng.Int64N(3)}
-	switch s.rng.IntN(10) {
-	case 0:
+	slots := t.Limit.Spec().Algorithm == weir.Concurrency
+	if slots {
+		s.holders += s.rng.Uint64N(3) // or the one that asked last once more
+		t.Cost, t.Slot = 1, nameOf(s.holders+1)
+	}
+	switch n := s.rng.IntN(10); {
+	case n == 0:
 		t.How = weir.Peek
-	case 1:
+	case slots && n == 2:
+		t.Join = weir.Advise
+	case slots:
+	case n == 1:
 		t.How = weir.Force
-	case 2:
+	case n == 2:
 		t.Join = weir.Alone
-	case 3:
+	case n == 3:
 		t.How = weir.Always
-	case 4:
+	case n == 4:
 		t.How = weir.Partial
 	}
 	return t
@@ -94,6 +108,8 @@ func simulated() []*weir.Limit {
 		weir.MustLimit("sliding", "3 per 80us sliding-window"),
 		weir.MustLimit("queue", "3 per 70us leaky-bucket wait 60us"),
 		weir.MustLimit("short", "1 per 5us leaky-bucket queue 2"),
+		weir.MustLimit("log", "3 per 80us sliding-log"),
+		weir.MustLimit("slots", "2 concurrent lease 1ms"),
 	}
 }
 
@@ -107,7 +123,11 @@ func TestCheckersRaiseNoFalseAlarm(t *testing.T) {
 				t.Fatalf("seed %d, %d %% lost: %v", seed, lost, err)
 			}
 			for _, l := range simulated() {
-				if err := CheckWindows(h, l); err != nil {
+				check := CheckWindows
+				if l.Spec().Algorithm == weir.Concurrency {
+					check = CheckSlots
+				}
+				if err := check(h, l); err != nil {
 					t.Fatalf("seed %d, %d %% lost: %v", seed, lost, err)
 				}
 			}

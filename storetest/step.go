@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"math/big"
 	"slices"
 
@@ -69,10 +70,22 @@ func (m model) answer(k known, s *share) []any {
 // applied runs a call on a state and compares what it would answer.
 func (m model) applied(before state, k known, s *share) []any {
 	after, told := apply(before, s, s.op.Stamp.Now, s.op.Allowed)
-	if !slices.Equal(told, s.told) {
+	if !slices.Equal(told, s.told) || !s.loses(before) {
 		return nil
 	}
 	return []any{known{state: after, asOf: s.op.Stamp.Now, last: max(k.last, s.op.Stamp.Now)}}
+}
+
+// loses reports whether the slots that a call has renewed are lost, on a state, as it
+// was told. Of a call on several states nobody is told on which.
+func (s *share) loses(before state) bool {
+	if s.returns == nil {
+		return true
+	}
+	o, at := NewOracle(), address{s.returns[0].Limit.ID(), s.returns[0].Key}
+	o.put(at, before)
+	lost := errors.Is(o.Return(s.op.Stamp.Now, s.returns), weir.ErrLost)
+	return lost == s.lost() || s.lost() && len(s.returns) < len(s.op.Returns)
 }
 
 // instants gives the times at which what is pending may have been applied, as
@@ -90,7 +103,8 @@ func (k known) instants(s *share) []weir.Micros {
 		charged, told = charged+d.Receipt.Cost, max(told, d.ResetAfter)
 	}
 	law, within := lawOf(s.limit()), func(at weir.Micros) weir.Micros { return min(max(at, k.asOf), now) }
-	instants := []weir.Micros{k.asOf, now}
+	// From the last of these on, no more has flowed back than the answer shows.
+	instants := []weir.Micros{k.asOf, now, within(now - told)}
 	for _, begin := range k.ageing() {
 		instants = append(instants, within(begin))
 	}
@@ -106,6 +120,27 @@ func (k known) instants(s *share) []weir.Micros {
 	}
 	slices.Sort(instants)
 	return slices.Compact(instants)
+}
+
+// tells gives the instants at which something was charged that an answer waits for, or
+// counts no more: of a log, whose charges are over after a period, and of slots, after
+// a lease. Of a call that is lost an answer may show at once that it was applied, and only a later
+// one when.
+func (s *share) tells() (instants []weir.Micros) {
+	var length weir.Micros
+	switch l := lawOf(s.limit()).(type) {
+	case logLaw:
+		length = l.period
+	case slotLaw:
+		length = l.length
+	default:
+		return nil
+	}
+	over := s.op.Stamp.Now - length // the latest instant whose charges are over at the answer
+	for _, d := range s.told {
+		instants = append(instants, over, over+1, over+d.RetryAfter, over+d.ResetAfter)
+	}
+	return instants
 }
 
 // ageing gives the instants between which a pending return gives back less and
@@ -129,9 +164,6 @@ func (k known) ageing() (instants []weir.Micros) {
 // chargedAt is the rate at which a charge flows back; nil where it does not.
 func chargedAt(r weir.Return) *big.Rat {
 	n, p := r.Receipt.Numbers[0], r.Receipt.Numbers[1]
-	if q, ok := lawOf(r.Limit).(queueLaw); ok {
-		return q.rate // the receipt names half of it
-	}
 	if n < 1 || p < 1 {
 		return nil
 	}
@@ -181,13 +213,25 @@ func (from spot) times(s *share, at, now weir.Micros) []weir.Micros {
 			times = append(times, within(from.since+law.wait(from.state, from.since, need)))
 		}
 	}
-	if l, ok := lawOf(s.limit()).(slidingLaw); ok {
-		for _, t := range l.turns(from, s, now) {
-			times = append(times, within(t))
-		}
+	for _, t := range from.turns(s, now) {
+		times = append(times, within(t))
 	}
 	slices.Sort(times)
 	return slices.Compact(times)
+}
+
+// turns are the instants at which it begins to matter when a pending call was applied,
+// beside those at which it begins to fit.
+func (from spot) turns(s *share, now weir.Micros) []weir.Micros {
+	switch l := lawOf(s.limit()).(type) {
+	case slidingLaw:
+		return l.turns(from, s, now)
+	case logLaw:
+		return append(l.turns(from), s.hints...)
+	case slotLaw:
+		return append(l.turns(from), s.hints...)
+	}
+	return nil
 }
 
 // mostParts bounds how many grants of a lost Partial take are tried.

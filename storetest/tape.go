@@ -17,12 +17,16 @@ import (
 //	1 @1796022366123456 take 0#0 3 | 2#1 1 advise partial edges 1795996800000000,1796083200000000,1796169600000000,1796256000000000
 //	2 @1796022366323456 return 0#0 2 of 1.0
 //	3 @1796022366323456 reset 1#0
+//	limit 3 work 2 concurrent
+//	4 @1796022366323456 take 3#0 1 slot 7
+//	5 @1796022366323456 return 3#0 renew 7 | 3#0 slot 7
 //
 // A limit has a number, a name and a text; limits of one name share their
 // states. An event has a number, the instant to which the clock is turned before
 // it, and a verb. `0#1` is limit 0 and the key 1; what follows is the cost, the
 // join (all is left out) and the bits of how. `2 of 1.0` is two units of the
-// receipt that take 0 of event 1 was given. Blank lines and lines that begin
+// receipt that take 0 of event 1 was given; `slot 7` is the holder 7, who is let go, and
+// `renew 7` one whose lease is to begin anew. Blank lines and lines that begin
 // with # say nothing.
 type Tape struct {
 	limits []*weir.Limit // by number; nil where a number is not used
@@ -48,15 +52,18 @@ type ask struct {
 	cost  int64
 	join  weir.Join
 	how   weir.How
+	slot  uint64 // 0 for nobody
 	edges *weir.Edges
 }
 
-// A giveBack is a return: units of the receipt of an earlier take.
+// A giveBack is a return: units of the receipt of an earlier take, or a slot.
 type giveBack struct {
 	cell
 	units int64
 	event int // the id of the take's event
 	take  int // its index there
+	slot  uint64
+	renew bool
 }
 
 // The verbs.
@@ -74,12 +81,15 @@ func key(number int) (weir.Key, uint64) {
 // take is what a store is asked.
 func (t *Tape) take(a ask) weir.Take {
 	k, tag := key(a.key)
-	return weir.Take{Limit: t.limits[a.limit], Key: k, Tag: tag, Cost: a.cost, Join: a.join, How: a.how, Edges: a.edges}
+	return weir.Take{Limit: t.limits[a.limit], Key: k, Tag: tag, Cost: a.cost, Join: a.join, How: a.how, Slot: nameOf(a.slot), Edges: a.edges}
 }
 
 // giveBack is what a store is given, with the receipt that it gave.
 func (t *Tape) giveBack(g giveBack, r weir.Receipt) weir.Return {
 	k, tag := key(g.key)
+	if g.slot != 0 {
+		return weir.Return{Limit: t.limits[g.limit], Key: k, Tag: tag, Slot: nameOf(g.slot), Renew: g.renew}
+	}
 	return weir.Return{Limit: t.limits[g.limit], Key: k, Tag: tag, Receipt: r, Units: g.units}
 }
 

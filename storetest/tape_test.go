@@ -94,11 +94,19 @@ func TestParseTapeRefuses(t *testing.T) {
 	f("1 @1 return 0#0 1 of 1", "return")
 	f("1 @1 return 3#0 1 of 1.0", "no limit 3")
 	f("1 @1 rewind 0#0", "rewind")
+	f("1 @1 take 0#0 1 slot", "unknown word")
+	f("1 @1 take 0#0 1 slot x", "slot")
+	f("1 @1 take 0#0 1 slot 0", "slot")
+	f("1 @1 return 0#0 slot", "return")
+	f("1 @1 return 0#0 slot 0", "return")
+	f("1 @1 return 0#0 slot 1.5", "return")
+	f("1 @1 return 0#0 keep 1", "return")
 }
 
 // What is read is written again as what is read the same.
 func FuzzParseTape(f *testing.F) {
 	f.Add(RandomTape(1, 20).String())
+	f.Add("limit 3 n 2 concurrent\n1 @1 take 3#0 1 slot 7 | 3#0 1 slot 8 peek\n2 @5 return 3#0 renew 7 | 3#0 slot 18446744073709551615")
 	f.Add("limit 0 api 5/s burst 5\n1 @1 take 0#0 1 all | 0#0 2 peek partial edges 1,2,3,4\n2 @+5 return 0#0 1 of 1.0\n3 @-3 reset 0#01\n4 @1 take")
 	f.Fuzz(func(t *testing.T, text string) {
 		tape, err := ParseTape(text)
@@ -184,6 +192,7 @@ func TestRandomTapesAreRich(t *testing.T) {
 	for what, least := range map[string]int{
 		"the clock back": 500, "reset": 100, "return": 500, "take": 5000, "return of an earlier one": 100,
 		"all": 5000, "advise": 1000, "alone": 1000, "peek": 1000, "partial": 500, "always": 300, "force": 500, "several": 1000,
+		"a slot": 1000, "a slot given": 500, "a renewal": 50, "a release": 100,
 		"an error": 500, "refused": 3000, "never": 500, "granted": 5000, "waits": 3000, "refused and charged": 100, "granted in part": 100, "held": 300,
 	} {
 		if seen[what] < least {
@@ -202,6 +211,11 @@ func notice(seen map[string]int, e event, told []weir.Decision, answered bool) {
 		seen["an error"]++
 	}
 	for _, g := range e.returns {
+		if g.renew {
+			seen["a renewal"]++
+		} else if g.slot != 0 {
+			seen["a release"]++
+		}
 		if g.event < e.id-20 {
 			seen["return of an earlier one"]++
 		}
@@ -215,6 +229,7 @@ func notice(seen map[string]int, e event, told []weir.Decision, answered bool) {
 			}
 		}
 		for what, so := range map[string]bool{
+			"a slot": a.slot != 0, "a slot given": a.slot != 0 && d.Receipt.Cost > 0,
 			"refused": !d.Allowed, "never": d.Never, "granted": d.Granted > 0, "waits": d.RetryAfter > 0,
 			"refused and charged": !d.Allowed && d.Receipt.Cost > 0,
 			"granted in part":     d.Granted > 1 && d.Granted < a.cost,

@@ -42,7 +42,7 @@ func (e event) String() string {
 		parts = append(parts, a.String())
 	}
 	for _, g := range e.returns {
-		parts = append(parts, fmt.Sprintf("%v %d of %d.%d", g.cell, g.units, g.event, g.take))
+		parts = append(parts, g.String())
 	}
 	if e.verb == verbReset {
 		parts = append(parts, e.reset.String())
@@ -54,6 +54,17 @@ func (e event) String() string {
 // String names the state.
 func (c cell) String() string { return fmt.Sprintf("%d#%d", c.limit, c.key) }
 
+// String is the return as an event's line has it.
+func (g giveBack) String() string {
+	switch {
+	case g.renew:
+		return fmt.Sprintf("%v renew %d", g.cell, g.slot)
+	case g.slot != 0:
+		return fmt.Sprintf("%v slot %d", g.cell, g.slot)
+	}
+	return fmt.Sprintf("%v %d of %d.%d", g.cell, g.units, g.event, g.take)
+}
+
 // String is the take as an event's line has it.
 func (a ask) String() string {
 	words := []string{a.cell.String(), strconv.FormatInt(a.cost, 10)}
@@ -64,6 +75,9 @@ func (a ask) String() string {
 		if a.how&(1<<i) != 0 {
 			words = append(words, word)
 		}
+	}
+	if a.slot != 0 {
+		words = append(words, fmt.Sprintf("slot %d", a.slot))
 	}
 	if e := a.edges; e != nil {
 		words = append(words, fmt.Sprintf("edges %d,%d,%d,%d", e[0], e[1], e[2], e[3]))
@@ -182,6 +196,13 @@ func (e *event) parsePart(c cell, words []string) error {
 		}
 		e.returns = append(e.returns, g)
 		return nil
+	case e.verb == verbReturn && len(words) == 2:
+		g := giveBack{cell: c, renew: words[0] == "renew"}
+		if words[0] != "slot" && !g.renew || !scan(words[1], "%d", &g.slot) || g.slot == 0 {
+			return fmt.Errorf("return %q", words)
+		}
+		e.returns = append(e.returns, g)
+		return nil
 	case e.verb == verbTake && len(words) > 0:
 		a := ask{cell: c}
 		e.takes = append(e.takes, a)
@@ -197,6 +218,11 @@ func (a *ask) parse(words []string) (err error) {
 	}
 	for i := 1; i < len(words); i++ {
 		switch w := words[i]; {
+		case w == "slot" && i+1 < len(words):
+			i++
+			if !scan(words[i], "%d", &a.slot) || a.slot == 0 {
+				return fmt.Errorf("slot %q", words[i])
+			}
 		case w == "edges" && i+1 < len(words):
 			i++
 			a.edges = &weir.Edges{}

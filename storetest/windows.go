@@ -18,7 +18,8 @@ import (
 //
 // A token bucket promises burst + rate·t in a closed window of t microseconds;
 // a sliding window count + count·t/period; a fixed window its count for each
-// window that such a stretch can touch. Units given back within the stretch, and
+// window that such a stretch can touch, and a sliding log for each period that it
+// needs to hold t + 1 of them. Units given back within the stretch, and
 // a burst for each Reset, come on top. A leaky bucket promises its capacity +
 // rate·t of what goes on at the end of its Delay, and of that what was given back
 // does not count. What was charged by force is not admitted and does not count
@@ -46,8 +47,9 @@ type promise struct {
 	burst        int64
 	count        *big.Int // what comes back evenly in each period; nil for fixed windows
 	period       *big.Int
-	windowLength weir.Micros // of the shortest fixed window
-	departs      bool        // it holds for what goes on, instead of what is admitted
+	windowLength weir.Micros // of the shortest fixed window; of a log, whose windows begin with the stretch, the period
+	log          bool
+	departs      bool // it holds for what goes on, instead of what is admitted
 }
 
 func promiseOf(l *weir.Limit) (promise, error) {
@@ -61,6 +63,8 @@ func promiseOf(l *weir.Limit) (promise, error) {
 		return promise{burst: s.Count, count: big.NewInt(s.Count), period: big.NewInt(s.Period.Microseconds())}, nil
 	case weir.FixedWindow:
 		return promise{burst: s.Count, windowLength: shortest(s)}, nil
+	case weir.SlidingLog:
+		return promise{burst: s.Count, windowLength: weir.Micros(s.Period.Microseconds()), log: true}, nil
 	default:
 		return promise{}, fmt.Errorf("storetest: a limit of %s promises nothing in time", s.Algorithm)
 	}
@@ -84,8 +88,11 @@ func shortest(s weir.Spec) weir.Micros {
 func (p promise) within(t weir.Micros, losses int64) *big.Int {
 	most := big.NewInt(1 + losses)
 	if p.count == nil {
-		touched := (t+p.windowLength-1)/p.windowLength + 1
-		most.Add(most, big.NewInt(int64(touched-1)))
+		touched := (t + p.windowLength - 1) / p.windowLength // edges in it
+		if p.log {
+			touched = t / p.windowLength
+		}
+		most.Add(most, big.NewInt(int64(touched)))
 		return most.Mul(most, big.NewInt(p.burst))
 	}
 	most.Mul(most, big.NewInt(p.burst))

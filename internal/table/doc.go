@@ -8,6 +8,9 @@
 // that has its other place free makes room. The table grows by one set at a time:
 // the set at the split point shares its slots with a new one.
 //
+// Beside it stand lists for states that are longer ([Logs], [Leases]), in the blocks
+// of a [Slab].
+//
 // Sources: Azar, Broder, Karlin, Upfal, Balanced Allocations (1994), for two places;
 // Litwin, Linear Hashing (VLDB 1980), for growth; Pagh, Rodler, Cuckoo Hashing
 // (2001), for making room.

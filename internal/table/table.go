@@ -17,9 +17,9 @@ const (
 	chunkSets = 32
 
 	// The table grows when it would be filled beyond fullNum/fullDen. At four
-	// fifths, with eight ways, the two places of a slot and what can be moved out of
-	// them are never all full, as far as anybody has seen; at nine tenths two in ten
-	// thousand are.
+	// fifths, with eight ways, there was room for every slot in one of its places, in
+	// 25 million insertions, but in tables of fewer than 256: one in twenty of these
+	// had up to five slots without any. At nine tenths two in ten thousand have none.
 	fullNum, fullDen = 4, 5
 )
 
@@ -36,6 +36,19 @@ func (s *set) find(fp uint64) int {
 	return -1
 }
 
+// match has bit w set where the print of way w is fp. It has no branches, so that all
+// prints are fetched from memory side by side.
+func (s *set) match(fp uint64) (m uint) {
+	for w := range s {
+		var hit uint
+		if s[w].Print == fp {
+			hit = 1 << w
+		}
+		m |= hit
+	}
+	return m
+}
+
 // free is the way of an empty slot, or -1.
 func (s *set) free() int { return s.find(0) }
 
@@ -48,8 +61,8 @@ type Table struct {
 	used   int    // slots in use
 	hand   int    // where the sweep goes on
 
-	// stash holds slots for which neither place had room. It is there so that Insert
-	// cannot fail, and has been empty in every run.
+	// stash holds slots for which neither place had room, until there is some. It is
+	// there so that Insert cannot fail.
 	stash []Slot
 }
 
@@ -92,11 +105,12 @@ func (t *Table) Find(fp uint64) *Slot {
 	}
 	i, j := t.places(fp)
 	a, b := t.set(i), t.set(j)
-	if w := a.find(fp); w >= 0 {
-		return &a[w]
-	}
-	if w := b.find(fp); w >= 0 {
-		return &b[w]
+	if m := a.match(fp) | b.match(fp)<<ways; m != 0 {
+		w := bits.TrailingZeros(m)
+		if w >= ways {
+			a = b
+		}
+		return &a[w%ways]
 	}
 	for k := range t.stash {
 		if t.stash[k].Print == fp {

@@ -101,13 +101,92 @@ func held(table *Table) map[uint64]*Slot {
 	return at
 }
 
+// printOf draws a fingerprint.
+func printOf(random *rand.Rand) uint64 { return max(random.Uint64(), 1) }
+
+// between is a fingerprint of these two places.
+func between(table *Table, first, second int) uint64 {
+	random := rand.New(rand.NewPCG(uint64(first), uint64(second)))
+	for {
+		fp := printOf(random)
+		if i, j := table.places(fp); i == first && j == second && table.Find(fp) == nil {
+			return fp
+		}
+	}
+}
+
+// ladder has four sets. Three are full, of slots whose other place is the next set;
+// the last is empty.
+func ladder() *Table {
+	table := &Table{}
+	for range 4 {
+		table.grow()
+	}
+	for i := range 3 {
+		for range ways {
+			table.set(i).put(between(table, i, i+1))
+		}
+	}
+	return table
+}
+
+// TestRoomIsMadeByFewSlots wants one slot moved where that is enough, two else, and
+// none where more would be needed.
+func TestRoomIsMadeByFewSlots(t *testing.T) {
+	f := func(name string, table *Table, do func(*Table) bool, moves int) {
+		t.Helper()
+		before := held(table)
+		ok, moved := do(table), 0
+		after := held(table)
+		for fp, at := range before {
+			if after[fp] != at {
+				moved++
+			}
+		}
+		if ok != (moves > 0) || moved != moves {
+			t.Errorf("%s: %t by moving %d, want %d moved", name, ok, moved, moves)
+		}
+	}
+	room := func(i, depth int) func(*Table) bool {
+		return func(table *Table) bool { return table.makeRoom(i, depth) }
+	}
+	f("in set 2", ladder(), room(2, 0), 1)
+	f("in set 1, moving one", ladder(), room(1, 0), 0)
+	f("in set 1, moving two", ladder(), room(1, 1), 2)
+	f("in set 0, moving two", ladder(), room(0, 1), 0)
+	f("in set 0, moving three", ladder(), room(0, 2), 3)
+	stuck := ladder()
+	stuck.set(2)[0].Print = between(stuck, 2, 2)
+	f("in set 2, whose first slot has no other place", stuck, room(2, 1), 1)
+
+	insert := func(first, second int) func(*Table) bool {
+		return func(table *Table) bool { return table.insert(between(table, first, second)) != nil }
+	}
+	f("into set 2", ladder(), insert(2, 2), 1)
+	f("into set 1", ladder(), insert(1, 1), 2)
+	f("into set 0", ladder(), insert(0, 0), 0)
+	f("into set 0 or 1", ladder(), insert(0, 1), 2)
+	f("into set 1 or 0", ladder(), insert(1, 0), 2)
+	f("into set 0 or 2", ladder(), insert(0, 2), 1)
+	nearer := func() *Table {
+		table := ladder()
+		table.set(1)[5].Print = between(table, 1, 3)
+		for w := range table.set(0) {
+			table.set(0)[w].Print = between(table, 0, 0)
+		}
+		return table
+	}
+	f("into set 1, of which a later slot may go to set 3", nearer(), insert(1, 1), 1)
+	f("into the same, after set 0 that none may leave", nearer(), insert(0, 1), 1)
+}
+
 // TestInsertMovesFew counts the slots that stand elsewhere after each insertion.
 func TestInsertMovesFew(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table, before := &Table{}, map[uint64]*Slot{}
 	most := 0
 	for range 1500 {
-		table.Insert(random.Uint64() | 1)
+		table.Insert(printOf(random))
 		after := held(table)
 		moved := 0
 		for fp, at := range before {
@@ -123,18 +202,44 @@ func TestInsertMovesFew(t *testing.T) {
 }
 
 // TestFullness fills a table of every size up to many: it is dense, and nothing
-// goes to the stash.
+// goes to the stash of one that is not small.
 func TestFullness(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	table := &Table{}
 	for n := 1; n <= 300_000; n++ {
-		table.Insert(random.Uint64() | 1)
-		if len(table.stash) > 0 {
+		table.Insert(printOf(random))
+		if len(table.stash) > 0 && n >= 256 {
 			t.Fatalf("%d slots are in the stash, of %d", len(table.stash), n)
 		}
-		if n > 1000 && table.Room()*fullNum > (n+2*ways)*fullDen {
+		if n*5 > table.Room()*4 || n > 1000 && table.Room()*4 > (n+2*ways)*5 {
 			t.Fatalf("%d slots in a room of %d", n, table.Room())
 		}
+	}
+}
+
+// TestSmallTablesUseTheStash fills many tables with ordinary fingerprints: some have no
+// room in the places of a few, and all are found.
+func TestSmallTablesUseTheStash(t *testing.T) {
+	used, most := 0, 0
+	for seed := range uint64(1000) {
+		table, random, prints, stashed := &Table{}, rand.New(rand.NewPCG(seed, 10)), map[uint64]bool{}, 0
+		for range 300 {
+			fp := printOf(random)
+			table.Insert(fp)
+			prints[fp] = true
+			stashed = max(stashed, len(table.stash))
+		}
+		for fp := range prints {
+			if table.Find(fp) == nil {
+				t.Fatalf("%#x is lost", fp)
+			}
+		}
+		if most = max(most, stashed); stashed > 0 {
+			used++
+		}
+	}
+	if used == 0 || used > 100 || most > 5 {
+		t.Errorf("%d of 1000 tables used the stash, with up to %d slots", used, most)
 	}
 }
 
@@ -165,7 +270,7 @@ func TestStash(t *testing.T) {
 		table.Remove(table.Find(fp))
 		delete(want, fp)
 		for range 20 {
-			fp, w := random.Uint64()|1, random.Uint64()
+			fp, w := printOf(random), random.Uint64()
 			table.Insert(fp).Words = [2]uint64{w, ^w}
 			want[fp] = w
 		}
@@ -184,13 +289,16 @@ func TestTableHasNoPointers(t *testing.T) {
 	if size := unsafe.Sizeof(Slot{}); size != 24 {
 		t.Errorf("a slot has %d bytes", size)
 	}
+	if size := unsafe.Sizeof(set{}); size != 3*64 {
+		t.Errorf("a set has %d bytes, and not three lines of a cache", size)
+	}
 	table, random := &Table{}, rand.New(rand.NewPCG(5, 6))
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	const keys = 200_000
 	for range keys {
-		table.Insert(random.Uint64() | 1)
+		table.Insert(printOf(random))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -1,0 +1,182 @@
+package table
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// item is one of a chain, as the tests keep it.
+type item struct {
+	at, units int64
+	name      Name
+}
+
+func sum(items []item) (units int64) {
+	for _, i := range items {
+		units += i.units
+	}
+	return units
+}
+
+// checkLog compares a chain with a list of what it should hold.
+func checkLog(t *rapid.T, logs *Logs, c *Chain, want []item) {
+	var got []item
+	for mark := logs.Next(c, 0); mark != 0; mark = logs.Next(c, mark) {
+		at, weight := logs.Item(mark)
+		got = append(got, item{at: at, units: weight})
+	}
+	if !slices.Equal(got, want) || c.Units != sum(want) {
+		t.Fatalf("got %v, %d units, want %v", got, c.Units, want)
+	}
+	if (len(want) == 0) != (*c == Chain{}) {
+		t.Fatalf("%+v of %d items", *c, len(want))
+	}
+}
+
+// A log is a queue of items, in any order of what may be done to several of them in
+// one slab, and has no more blocks than LogBlocks says.
+func TestLogsAreQueues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var logs Logs
+		chains, want := make([]Chain, 3), make([][]item, 3)
+		late := int64(1)<<52 - 2000 // the last instants that an item can have
+		now := rapid.SampledFrom([]int64{1, 1_796_022_366_123_456, late}).Draw(t, "now")
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			i := rapid.IntRange(0, 2).Draw(t, "chain")
+			c, list := &chains[i], want[i]
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				until := now - rapid.Int64Range(-1, 20).Draw(t, "age")
+				logs.Drop(c, until)
+				want[i] = slices.DeleteFunc(list, func(i item) bool { return i.at <= until })
+			case 1, 2:
+				at := now - rapid.Int64Range(0, 20).Draw(t, "age")
+				weight := rapid.Int64Range(1, 5).Draw(t, "weight")
+				logs.Lower(c, at, weight)
+				want[i] = lowered(list, at, weight)
+			case 3:
+				logs.Free(c)
+				want[i] = nil
+			default:
+				now += rapid.Int64Range(0, 3).Draw(t, "step")
+				weight := rapid.Int64Range(1, 4).Draw(t, "weight")
+				logs.Add(c, now, weight)
+				if n := len(list); n > 0 && list[n-1].at == now {
+					list[n-1].units += weight
+				} else {
+					want[i] = append(list, item{at: now, units: weight})
+				}
+			}
+			most := 0
+			for i := range chains {
+				checkLog(t, &logs, &chains[i], want[i])
+				if n := len(want[i]); n > 0 {
+					most += LogBlocks(n)
+				}
+			}
+			if n := logs.Blocks(); n > most {
+				t.Fatalf("%d blocks in use, want at most %d", n, most)
+			}
+		}
+		var others Logs
+		copied := others.Copy(&logs, &chains[0])
+		checkLog(t, &others, &copied, want[0])
+		checkLog(t, &logs, &chains[0], want[0])
+		for i := range chains {
+			logs.Free(&chains[i])
+		}
+		if n := logs.Blocks(); n != 0 {
+			t.Fatalf("%d blocks of empty chains are in use", n)
+		}
+	})
+}
+
+// lowered takes weight off the item of an instant.
+func lowered(list []item, at, weight int64) []item {
+	for i := range list {
+		if list[i].at == at && list[i].units >= weight {
+			list[i].units -= weight
+		}
+	}
+	return slices.DeleteFunc(list, func(i item) bool { return i.units == 0 })
+}
+
+// The heaviest item there is keeps its instant.
+func TestLogsHoldTheHeaviestItem(t *testing.T) {
+	var logs Logs
+	var c Chain
+	const last = 1<<52 - 1
+	logs.Add(&c, last, 1)
+	logs.Add(&c, last, MostWeight-1)
+	if at, weight := logs.Item(c.First); at != last || weight != MostWeight || c.First != c.Last {
+		t.Errorf("%d, %d: %+v", at, weight, c)
+	}
+}
+
+// checkLeases compares a chain with a list of what it should hold.
+func checkLeases(t *rapid.T, leases *Leases, c *Chain, want []item) {
+	slices.SortStableFunc(want, func(a, b item) int { return cmp.Compare(a.at, b.at) })
+	var got []int64
+	for mark := leases.Next(c, 0); mark != 0; mark = leases.Next(c, mark) {
+		got = append(got, leases.End(mark))
+	}
+	var ends []int64
+	for i := range want {
+		ends = append(ends, want[i].at)
+		if mark := leases.Find(c, &want[i].name); mark == 0 || leases.End(mark) != want[i].at {
+			t.Fatalf("holder %v has mark %d, want one that ends at %d", want[i].name, mark, want[i].at)
+		}
+	}
+	if !slices.Equal(got, ends) || c.Units != int64(len(want)) || (len(want) == 0) != (*c == Chain{}) {
+		t.Fatalf("got %v in %+v, want %v", got, *c, ends)
+	}
+	if other := (Name{0xff}); leases.Find(c, &other) != 0 {
+		t.Fatal("a holder is found that there is not")
+	}
+}
+
+// Leases stand in the order in which they end, whoever comes, goes and is renewed in
+// several chains of one slab; each has one block.
+func TestLeasesStandInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var leases Leases
+		chains, want := make([]Chain, 3), make([][]item, 3)
+		for step := range rapid.IntRange(1, 120).Draw(t, "steps") {
+			i := rapid.IntRange(0, 2).Draw(t, "chain")
+			c, list := &chains[i], want[i]
+			end := rapid.Int64Range(1, 60).Draw(t, "end")
+			verb := rapid.IntRange(0, 9).Draw(t, "step")
+			switch {
+			case verb == 0:
+				leases.Drop(c, end)
+				want[i] = slices.DeleteFunc(list, func(i item) bool { return i.at <= end })
+			case verb == 1:
+				leases.Free(c)
+				want[i] = nil
+			case verb < 4 && len(list) > 0:
+				h := rapid.IntRange(0, len(list)-1).Draw(t, "holder")
+				leases.Remove(c, leases.Find(c, &list[h].name))
+				want[i] = slices.Delete(list, h, h+1)
+			case verb < 6 && len(list) > 0:
+				h := rapid.IntRange(0, len(list)-1).Draw(t, "holder")
+				leases.Move(c, leases.Find(c, &list[h].name), end)
+				list[h].at = end
+			default:
+				name := Name{byte(step), 15: byte(i + 1)}
+				leases.Add(c, &name, end)
+				want[i] = append(list, item{end, 1, name})
+			}
+			held := 0
+			for i := range chains {
+				checkLeases(t, &leases, &chains[i], want[i])
+				held += len(want[i])
+			}
+			if n := leases.Blocks(); n != held {
+				t.Fatalf("%d blocks of %d holders", n, held)
+			}
+		}
+	})
+}
