@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // loadZone finds an IANA time zone. The machine's own zone is refused, under
@@ -77,7 +78,7 @@ func isZoneName(s string) bool {
 func (s Spec) calendarWindows(zone *time.Location) (shortest, longest Micros) {
 	least, most := s.Period, s.Period
 	if s.Month {
-		least, most = 28*day, 31*day
+		least, most = 28*duration.Day, 31*duration.Day
 	}
 	if !steady(zone) {
 		least, most = least-time.Hour, most+time.Hour
@@ -140,7 +141,7 @@ func (l *Limit) edge(at time.Time, n int) time.Time {
 	switch {
 	case l.spec.Month:
 		m, d = m+time.Month(n), 1
-	case l.spec.Period == week:
+	case l.spec.Period == duration.Week:
 		sinceMonday := (int(at.Weekday()) + 6) % 7
 		d += 7*n - sinceMonday
 	default:

@@ -29,13 +29,7 @@ func Decide(ctx context.Context, store Store, o *Outcome) error {
 		return o.fault(errTooMany(len(o.Takes)))
 	}
 	o.Decisions = slices.Grow(o.Decisions, len(o.Takes))[:len(o.Takes)]
-	clear(o.Decisions)
-	o.loadEdges()
-	allowed, stamp, err := store.Take(ctx, o.Takes, o.Decisions)
-	if err != nil && errors.Is(err, ErrStale) {
-		o.refreshEdges(stamp.Now)
-		allowed, stamp, err = store.Take(ctx, o.Takes, o.Decisions)
-	}
+	allowed, stamp, err := ask(ctx, store, o.Takes, o.Decisions)
 	o.Stamp = stamp
 	if err != nil {
 		return o.fault(err)
@@ -44,9 +38,22 @@ func Decide(ctx context.Context, store Store, o *Outcome) error {
 	return nil
 }
 
-// GiveBack refunds all charges of o in the store that decided it, once: a second
-// call does nothing. After an error that is [ErrNotApplied] nothing was given
-// back and it may be tried again; after any other it counts as done.
+// ask asks the store, and once more where a calendar's edges were stale.
+func ask(ctx context.Context, store Store, takes []Take, out []Decision) (allowed bool, stamp Stamp, err error) {
+	clear(out)
+	complete(takes)
+	allowed, stamp, err = store.Take(ctx, takes, out)
+	if err != nil && errors.Is(err, ErrStale) {
+		refreshEdges(takes, stamp.Now)
+		allowed, stamp, err = store.Take(ctx, takes, out)
+	}
+	return allowed, stamp, err
+}
+
+// GiveBack refunds all charges of o in the store that decided it, and releases its
+// slots, once: a second call does nothing. After an error that is [ErrNotApplied]
+// nothing was given back and it may be tried again; after any other it counts as
+// done.
 func GiveBack(ctx context.Context, store Store, o *Outcome) error {
 	if o == nil {
 		return errNoOutcome()
@@ -57,10 +64,15 @@ func GiveBack(ctx context.Context, store Store, o *Outcome) error {
 	if o.spent {
 		return nil
 	}
+	slots := o.letGo()
 	o.returns = o.returns[:0]
 	for i := range min(len(o.Takes), len(o.Decisions)) {
-		t := &o.Takes[i]
-		if r := o.Decisions[i].Receipt; r.Cost > 0 {
+		t, r := &o.Takes[i], o.Decisions[i].Receipt
+		switch slot := t.Slot != (SlotID{}); {
+		case r.Cost == 0, slot && !slots:
+		case slot:
+			o.returns = append(o.returns, Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Slot: t.Slot})
+		default:
 			o.returns = append(o.returns, Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Receipt: r, Units: r.Cost})
 		}
 	}
@@ -68,7 +80,9 @@ func GiveBack(ctx context.Context, store Store, o *Outcome) error {
 		return nil
 	}
 	_, err := store.Return(ctx, o.returns)
-	o.spent = !errors.Is(err, ErrNotApplied)
+	if o.spent = !errors.Is(err, ErrNotApplied); !o.spent && slots {
+		o.holdOn()
+	}
 	return err
 }
 

@@ -45,9 +45,15 @@ type Decider interface {
 	// them again.
 	Decide(ctx context.Context, r *Request, o *Outcome)
 
-	// GiveBack refunds what o was charged, once, when the request was let in
-	// and then not served.
+	// GiveBack refunds what o was charged, and releases its slots, once, when
+	// the request was let in and then not served. A Decider may keep what counts
+	// all the same, such as a charge for a wrong key.
 	GiveBack(ctx context.Context, o *Outcome) error
+
+	// Keep renews the slots that concurrency limits have given o, until they
+	// are released. A surface keeps them for as long as the request lasts, and
+	// releases them whatever has ended it. It is nil where there are none.
+	Keep(o *Outcome) *Slots
 }
 
 // Observer is told of every decision, for metrics and logs. It is called on the

@@ -1,4 +1,5 @@
-// Package weir limits how fast and how often: exact, all or nothing, bounded.
+// Package weir limits how fast, how often and how many at once: exact, all or nothing,
+// bounded.
 //
 // A [Limit] is a name and a text such as `5/s burst 5` or `1000/day
 // fixed-window`. A [Store] keeps what has been used: memstore in this process,
@@ -10,10 +11,18 @@
 //	...
 //	ok, err := limiter.Allow(ctx, weir.Text("user", id))
 //
-// One decision has many verbs: Allow, Take, Peek and TakeAll are views of one
-// call of [Store].Take, and [Outcome] tells what it found: which limit decided,
-// what is left, exactly when to come back, at what instant it was decided and
-// in which [Mode].
+// One decision has many verbs, which are views of one call of [Store].Take. [Outcome]
+// tells what it found: which limit decided, what is left, exactly when to come back, at
+// what instant it was decided and in which [Mode].
+//
+//	Allow       one unit, or not
+//	Take        so many units, all or none; Refund gives them back
+//	TakeAtMost  as many as fit
+//	Peek        what Take would say
+//	TakeAll     under limits and keys of the caller's own
+//	Wait        Take, as soon as there is room
+//	Reserve     an estimate, which Settle corrects when the work is done
+//	Acquire     a slot of a concurrency limit, until it is released
 //
 // Package httplimit puts the same in front of an [net/http.Handler]; a rules
 // engine stands behind the same [Decider]. Who writes a store of their own runs

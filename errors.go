@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // FieldError refuses one field of a limit, a take or a configuration: which,
@@ -35,6 +36,10 @@ var (
 	// it only where the store's clock leapt over a window between the two.
 	ErrStale = fmt.Errorf("%w: the calendar's edges do not contain the store's time", ErrNotApplied)
 
+	// ErrLost means that a slot of a concurrency limit is not held any more: its
+	// lease has ended, or it was released. Somebody else may have it.
+	ErrLost = errors.New("weir: the slot is lost")
+
 	// ErrClosed means that the store has been closed.
 	ErrClosed = fmt.Errorf("%w: the store is closed", ErrNotApplied)
 )
@@ -59,7 +64,7 @@ func (e *StateError) Unwrap() []error { return []error{e.Err, ErrNotApplied} }
 // Durations are shown as a limit's text has them. The remedy may be empty.
 func Invalid(field string, value any, problem, remedy string) *FieldError {
 	if d, ok := value.(time.Duration); ok {
-		value = FormatDuration(d)
+		value = duration.Format(d)
 	}
 	return &FieldError{Field: field, Value: fmt.Sprint(value), Problem: problem, Remedy: remedy, Offset: -1}
 }

@@ -150,6 +150,129 @@ func ExampleLimiter_Refund() {
 	// refunded: 10
 }
 
+// Work that can be cut to measure takes what there is.
+func ExampleLimiter_TakeAtMost() {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limiter, err := weir.New(store,
+		weir.MustLimit("rows/1m", "500/min fixed-window"),
+		weir.MustLimit("rows/1d", "800/day fixed-window"),
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var o weir.Outcome
+	for range 2 {
+		rows, err := limiter.TakeAtMost(context.Background(), &o, 400, weir.Text("user", "42"))
+		fmt.Println(rows, o.Limit().Name(), err)
+	}
+	// Output:
+	// 400 rows/1m <nil>
+	// 100 rows/1m <nil>
+}
+
+// Wait sleeps until there is room, and does not begin to where there will be none in
+// time.
+func ExampleLimiter_Wait() {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limiter, err := weir.New(store, weir.MustLimit("mail", "100/s burst 1"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	var o weir.Outcome
+	for range 3 {
+		fmt.Println(limiter.Wait(ctx, &o, 1))
+	}
+	fmt.Println(limiter.Wait(ctx, &o, 2))
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil>
+	// weir: cost 2: limit mail (100/s burst 1) never has room for more than 1
+}
+
+// A cost that is known when the work is done is estimated first. Here the estimate is
+// too low, and more is used than there was: nothing passes until that is paid.
+func ExampleLimiter_Reserve() {
+	now := weir.Micros(1_796_040_000_000_000)
+	store, err := memstore.New(memstore.Config{Now: func() weir.Micros { return now }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limiter, err := weir.New(store, weir.MustLimit("tokens", "1000/min overdraft 1500"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, user := context.Background(), weir.Text("user", "42")
+	var o weir.Outcome
+	r, err := limiter.Reserve(ctx, &o, 400, user)
+	if err != nil || !o.Allowed {
+		fmt.Println(o.RetryAfter, err)
+		return
+	}
+	defer r.Cancel(ctx) // does nothing once it is settled
+	fmt.Println("reserved:", o.Decision().Remaining, "left")
+
+	forgiven, err := r.Settle(ctx, 1800)
+	fmt.Println("settled:", forgiven, "forgiven", err)
+	if err := limiter.Take(ctx, &o, 1, user); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(o.Allowed, o.RetryAfter.Duration())
+	// Output:
+	// reserved: 600 left
+	// settled: 300 forgiven <nil>
+	// false 30.06s
+}
+
+// A concurrency limit says how many may be at work at once. Who has a slot keeps it
+// until he releases it.
+func ExampleLimiter_Acquire() {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limiter, err := weir.New(store, weir.MustLimit("reports", "1 concurrent"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, user := context.Background(), weir.Text("user", "42")
+	report := func(work func()) {
+		var o weir.Outcome
+		slots, err := limiter.Acquire(ctx, &o, 1, user)
+		if err != nil || !o.Allowed {
+			fmt.Println("one at a time", err)
+			return
+		}
+		defer slots.Release(ctx) // also where work panics
+		work()
+	}
+	report(func() {
+		fmt.Println("at work")
+		report(func() { fmt.Println("not reached") })
+	})
+	report(func() { fmt.Println("at work again") })
+	// Output:
+	// at work
+	// one at a time <nil>
+	// at work again
+}
+
 // A limit's text has one printed form.
 func ExampleParseSpec() {
 	for _, text := range []string{

@@ -3,10 +3,15 @@ package weir_test
 import (
 	"errors"
 	"math"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/storetest"
 )
 
 // What went wrong in other limiters, each case under the number it has in
@@ -171,6 +176,157 @@ func TestS40CostsOverEveryVerb(t *testing.T) {
 			}
 			if err := b.Refund(t.Context(), o); err != nil || b.left()[0] != l.Capacity() {
 				t.Errorf("%s: after the refund of %d %d are left: %v", text, cost, b.left()[0], err)
+			}
+		}
+	}
+}
+
+// admitted floods a limit, a take each step of time, and gives the instants of those
+// that passed.
+func admitted(t *testing.T, text string, steps int, step weir.Micros) (at []weir.Micros, l *weir.Limit) {
+	t.Helper()
+	b := limited(t, text)
+	for range steps {
+		if b.take(1).Allowed {
+			at = append(at, b.clock.now())
+		}
+		b.clock.wait(step)
+	}
+	return at, built(t, text)[0]
+}
+
+// most is the largest number of instants within a span.
+func most(at []weir.Micros, span weir.Micros) int64 {
+	first, n := 0, 0
+	for last := range at {
+		for at[last]-at[first] >= span {
+			first++
+		}
+		n = max(n, last-first+1)
+	}
+	return int64(n)
+}
+
+// A clock that is read at t and half a second before in turn refills nothing.
+func TestR13AClockThatRunsToAndFroAdmitsNothingMore(t *testing.T) {
+	for _, text := range []string{"10/s burst 10", "10/s fixed-window", "10/s sliding-window", "10/s sliding-log"} {
+		b, n := limited(t, text), int64(0)
+		b.clock.wait(500_000) // so that half a second before is the same window
+		for i := range 1000 {
+			if i > 0 {
+				b.clock.wait([]weir.Micros{500_000, -500_000}[i%2])
+			}
+			if b.take(1).Allowed {
+				n++
+			}
+		}
+		if n != 10 {
+			t.Errorf("%s: %d of 1000 were admitted, want 10", text, n)
+		}
+	}
+}
+
+// However many ask at once, on whatever clock, the bound holds.
+func TestFloodR15ManyGoroutinesKeepTheBound(t *testing.T) {
+	callers := 2000
+	if os.Getenv("WEIR_LONG") == "1" {
+		callers = 20_000
+	}
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := storetest.Record(store)
+	limit := weir.MustLimit("r", "100/s")
+	l, err := weir.New(record, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			if _, err := l.Allow(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(record.History()); n != callers {
+		t.Errorf("%d calls of %d", n, callers)
+	}
+	if err := storetest.CheckWindows(record.History(), limit); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever waits after a pause makes nothing up for it.
+func TestR26APauseIsNotMadeUpFor(t *testing.T) {
+	for _, text := range []string{"1 per 100ms", "1 per 100ms leaky-bucket wait 1s"} {
+		bubbled(t, func(t *testing.T, b *bench) {
+			b.waits(t.Context(), 1, 0, nil)
+			pass(300 * time.Millisecond)
+			began := time.Now()
+			for range 20 {
+				if err := b.Wait(t.Context(), new(weir.Outcome), 1, user()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(began); took != 1900*time.Millisecond {
+				t.Errorf("%s: 20 takes took %s", text, took)
+			}
+		}, text)
+	}
+}
+
+// What is left only grows by what flows back.
+func TestR27WhatIsLeftDoesNotFallAtATick(t *testing.T) {
+	for _, text := range []string{"65535/s", "65535/s sliding-window", "65535/s fixed-window"} {
+		b, before := limited(t, text), int64(65_535)
+		for range 50 {
+			left := b.take(1).Decision().Remaining
+			if left < before-1 {
+				t.Fatalf("%s: %d were left, and after one more take %d", text, before, left)
+			}
+			before = left
+			b.clock.advance(100 * time.Millisecond)
+		}
+	}
+}
+
+// Across the edge of a fixed window twice the count pass, as is stated; no more do, and
+// other limits do not let them.
+func TestR28TwiceTheCountAcrossAnEdgeIsStated(t *testing.T) {
+	const span = weir.Micros(150_000)
+	f := func(text string, want int64) {
+		t.Helper()
+		b, at := limited(t, text), []weir.Micros(nil)
+		b.clock.wait(1_000_000 - b.clock.now()%1_000_000 - span/2)
+		for range 1500 {
+			if b.take(1).Allowed {
+				at = append(at, b.clock.now())
+			}
+			b.clock.wait(span / 1500)
+		}
+		l := built(t, text)[0]
+		if got := most(at, span); got != want || got > l.Most(span) {
+			t.Errorf("%s: %d in %d µs, want %d; stated are %d", text, got, span, want, l.Most(span))
+		}
+	}
+	f("10/s fixed-window", 20)
+	f("10/s", 11)
+	f("10/s sliding-log", 10)
+	f("10/s sliding-window", 10)
+}
+
+// Under a flood no second has more than is stated for it.
+func TestR29ASlidingWindowKeepsItsStatedBound(t *testing.T) {
+	const second = weir.Micros(1_000_000)
+	for text, exact := range map[string]bool{"10/s sliding-window": false, "10/s sliding-log": true, "10/s burst 1": true} {
+		for _, step := range []weir.Micros{999, 10_007, 33_333} {
+			at, l := admitted(t, text, int(12*second/step), step)
+			got := most(at, second)
+			if got > l.Most(second) || exact && got > 10 || len(at) < 80 {
+				t.Errorf("%s each %d µs: %d in a second, %d in all; stated are %d", text, step, got, len(at), l.Most(second))
 			}
 		}
 	}

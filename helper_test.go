@@ -2,8 +2,10 @@ package weir_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -33,6 +35,9 @@ func (c *clock) wait(d weir.Micros) { c.at.Add(int64(d)) }
 type counted struct {
 	weir.Store
 	takes, returns, resets int
+	releases               int // of slots
+
+	mu sync.Mutex // for returns: slots are renewed on a goroutine of their own
 }
 
 func (s *counted) Take(ctx context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
@@ -41,7 +46,14 @@ func (s *counted) Take(ctx context.Context, takes []weir.Take, out []weir.Decisi
 }
 
 func (s *counted) Return(ctx context.Context, returns []weir.Return) (weir.Stamp, error) {
+	s.mu.Lock()
 	s.returns++
+	for i := range returns {
+		if returns[i].Slot != (weir.SlotID{}) && !returns[i].Renew {
+			s.releases++
+		}
+	}
+	s.mu.Unlock()
 	return s.Store.Return(ctx, returns)
 }
 
@@ -90,6 +102,21 @@ func under(t testing.TB, limits ...*weir.Limit) *bench {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// pass lets time pass in a bubble, and everybody act who has waited for it.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// returned is how often the store was asked to take something back, in a bubble, by
+// whomever.
+func (b *bench) returned() int {
+	synctest.Wait()
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.returns
 }
 
 // user is the caller of most tests.

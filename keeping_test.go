@@ -77,42 +77,6 @@ func TestLimiterRefusesSharedStates(t *testing.T) {
 	}
 }
 
-// expecting is a store that notes what it is told to expect.
-type expecting struct {
-	weir.Store
-	expected int
-}
-
-func (s *expecting) Expect(limits ...*weir.Limit) error {
-	s.expected += len(limits)
-	return nil
-}
-
-// replacing is one that can replace it, and does not want to.
-type replacing struct{ expecting }
-
-var errNoSet = errors.New("no such set")
-
-func (s *replacing) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
-	s.expected = len(limits) + 100*reserved["api"]
-	return errNoSet
-}
-
-func TestExpectOnlyAsksWhatThereIs(t *testing.T) {
-	l := weir.MustLimit("api", "5/s")
-	if err := weir.ExpectOnly(limited(t).store, nil, l); err != nil { // counted has neither
-		t.Error(err)
-	}
-	s := &expecting{}
-	if err := weir.ExpectOnly(s, map[string]int{"api": 7}, l, l); err != nil || s.expected != 2 {
-		t.Errorf("told of %d, %v", s.expected, err)
-	}
-	only := &replacing{}
-	if err := weir.ExpectOnly(only, map[string]int{"api": 7}, l); !errors.Is(err, errNoSet) || only.expected != 701 {
-		t.Errorf("told of %d, %v", only.expected, err)
-	}
-}
-
 // What a limit promises, and how long a key of it holds its room, by its text.
 func TestBoundsOfLimits(t *testing.T) {
 	const hour = weir.Micros(3_600_000_000)

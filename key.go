@@ -1,10 +1,12 @@
 package weir
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
+	"math/bits"
 	"net/netip"
 )
 
@@ -99,16 +101,21 @@ func appendNet(b []byte, p netip.Prefix) []byte {
 // give other keys by another. The zero Keyer hashes without a secret: it is good
 // for tests only. Safe for concurrent use.
 type Keyer struct {
-	secret   []byte
-	low, hi  maphash.Seed
-	inMemory bool
+	secret []byte
+	seeds  *seeds // of a local one; else nil
 }
 
 // LocalKeyer makes keys for a store that lives and dies with this process: a
 // fast hash under a random seed, another at each call. A store makes one and
 // keeps it.
 func LocalKeyer() Keyer {
-	return Keyer{low: maphash.MakeSeed(), hi: maphash.MakeSeed(), inMemory: true}
+	s := &seeds{low: maphash.MakeSeed(), hi: maphash.MakeSeed()}
+	var random [len(s.words) * 8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	for i := range s.words {
+		s.words[i] = binary.LittleEndian.Uint64(random[i*8:])
+	}
+	return Keyer{seeds: s}
 }
 
 // String does not show the secret.
@@ -136,6 +143,9 @@ const keyBuffer = 192
 // everybody. It allocates only where secret and parts together have more than
 // about 180 bytes.
 func (k Keyer) Key(parts ...Part) (Key, uint64) {
+	if k.seeds != nil {
+		return k.seeds.local(parts)
+	}
 	var buf [keyBuffer]byte
 	b := append(buf[:0], k.secret...)
 	first := 0
@@ -145,24 +155,73 @@ func (k Keyer) Key(parts ...Part) (Key, uint64) {
 			first = len(b)
 		}
 	}
-	key := k.sum(b)
+	key := sum(b)
 	if len(parts) < 2 {
 		return key, tag(key)
 	}
-	return key, tag(k.sum(b[:first]))
+	return key, tag(sum(b[:first]))
 }
 
 func tag(k Key) uint64 { return binary.LittleEndian.Uint64(k[:8]) }
 
 // sum hashes an encoding that begins with the secret.
-func (k Keyer) sum(b []byte) Key {
-	var key Key
-	if !k.inMemory {
-		h := sha256.Sum256(b)
-		copy(key[:], h[:])
-		return key
-	}
-	binary.LittleEndian.PutUint64(key[:8], maphash.Bytes(k.low, b))
-	binary.LittleEndian.PutUint64(key[8:], maphash.Bytes(k.hi, b))
+func sum(b []byte) (key Key) {
+	h := sha256.Sum256(b)
+	copy(key[:], h[:])
 	return key
+}
+
+// seeds are what a local key hangs on, and nobody outside the process can foresee.
+type seeds struct {
+	low, hi maphash.Seed // of texts
+	words   [4]uint64    // of addresses: two of each half
+}
+
+// local makes a key that never leaves this process. Its halves are hashes of their
+// own, into which the hashes of all that the parts say are folded one after the
+// other: that is as good as hashing an encoding of them, and needs none.
+func (s *seeds) local(parts []Part) (key Key, tag uint64) {
+	var low, hi uint64
+	for i := range parts {
+		if p := &parts[i]; p.address {
+			kind, a, b := flat(p.net)
+			low = fold(low, kind, multiply(a^s.words[0], b^s.words[1]))
+			hi = fold(hi, kind, multiply(a^s.words[2], b^s.words[3]))
+		} else {
+			kind := maphash.String(s.low, p.kind) | textPart
+			low = fold(low, kind, maphash.String(s.low, p.value))
+			hi = fold(hi, kind, maphash.String(s.hi, p.value))
+		}
+		if i == 0 {
+			tag = low
+		}
+	}
+	binary.LittleEndian.PutUint64(key[:8], low)
+	binary.LittleEndian.PutUint64(key[8:], hi)
+	return key, tag
+}
+
+// fold takes two words into a hash, each in a place of its own.
+func fold(h, kind, value uint64) uint64 {
+	const odd, other = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
+	h = (bits.RotateLeft64(h, 29) ^ kind) * odd
+	return (h ^ h>>32 ^ value) * other
+}
+
+// multiply gives the halves of a product in one word.
+func multiply(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// flat gives all that appendNet tells of a network, in words. The first is even, and
+// that of a text odd.
+func flat(p netip.Prefix) (kind, a, b uint64) {
+	addr := p.Addr()
+	if !addr.IsValid() {
+		return netPart, 0, 0
+	}
+	v := addr.As16()
+	kind = netPart | uint64(addr.BitLen())<<8 | uint64(uint8(p.Bits()))<<16
+	return kind, binary.BigEndian.Uint64(v[:8]), binary.BigEndian.Uint64(v[8:])
 }

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // Limit is a compiled limit under a name. The name is its identity: it names the
 // state, so that a limit whose numbers change keeps what its callers have used
-// (but for another algorithm, and for windows of another period or calendar, which
-// count anew). A Limit is immutable and safe for concurrent use: make it once,
+// (but for another algorithm, and for windows and logs of another period or calendar,
+// which count anew). A Limit is immutable and safe for concurrent use: make it once,
 // with [NewLimit], [NewLimitKeeping] or [ParseLimit], and share it. The zero Limit
 // is refused wherever it is handed in.
 type Limit struct {
@@ -56,7 +57,7 @@ func NewLimit(name string, s Spec) (*Limit, error) { return NewLimitKeeping(name
 //
 // The states stay under the old name for as long as a limit says so. A limit that
 // is called by it again, beside the renamed one, would share them, and is refused
-// by [New] and [ExpectOnly].
+// by [New] and by rules engines.
 func NewLimitKeeping(name, states string, s Spec) (*Limit, error) {
 	l := &Limit{name: name, states: states, spec: s.canonical()}
 	refusals := s.refusals()
@@ -129,14 +130,18 @@ func isName(s string) bool {
 	return true
 }
 
-// identity is what a store keys states by: the algorithm family, for windows
-// their grid, and the name of the states. The grid belongs to it because a count says nothing
-// about windows of another length: a caller who could have it carried over, by
-// going to and fro between two plans, would have it forgotten as well.
+// identity is what a store keys states by: the algorithm family, for windows their
+// grid, for a sliding log its period, and the name of the states. The grid belongs to
+// it because a count says nothing about windows of another length: a caller who could
+// have it carried over, by going to and fro between two plans, would have it forgotten
+// as well. So it is with what a shorter log does not remember.
 func (l *Limit) identity() [16]byte {
 	family, grid := "", ""
 	if l.algorithm != nil {
 		family = string(l.algorithm.Family())
+	}
+	if l.spec.Algorithm == SlidingLog {
+		grid = l.spec.Slot()
 	}
 	if l.windows != nil {
 		grid = strings.Join([]string{l.spec.Slot(), l.spec.Zone, strconv.FormatBool(l.spec.Spread)}, " ")
@@ -167,13 +172,17 @@ func (l *Limit) compile() error {
 		return l.compileSliding()
 	case LeakyBucket:
 		return l.compileQueue()
+	case SlidingLog:
+		return l.compileLog()
+	case Concurrency:
+		return l.compileSlots()
 	default:
 		return unsupported(l.spec.Algorithm.String())
 	}
 }
 
 func unsupported(word string) error {
-	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a leaky-bucket, sliding-window or fixed-window limit", ErrUnsupported, word)
+	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a limit of another algorithm, without it", ErrUnsupported, word)
 }
 
 func (l *Limit) compileBucket() error {
@@ -195,7 +204,7 @@ func (l *Limit) compileQueue() error {
 	b, err := algorithm.NewLeakyBucket(s.Count, l.period(), Micros(s.Wait/time.Microsecond), s.Queue, s.Overdraft)
 	if err != nil {
 		if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field == "wait" {
-			refusal.Value = FormatDuration(s.Wait)
+			refusal.Value = duration.Format(s.Wait)
 		}
 		return err
 	}
@@ -258,7 +267,7 @@ func (l *Limit) Spec() Spec { return l.spec }
 func (l *Limit) String() string { return l.text }
 
 // ID is a hash of States, algorithm family and, for windows, their grid (period or
-// calendar, and spread): the part of a state's address that stands for the limit.
+// calendar, and spread), for a sliding log its period: the part of a state's address that stands for the limit.
 // Two limits with the same share their states, whatever their other numbers.
 func (l *Limit) ID() [16]byte { return l.id }
 
@@ -287,9 +296,11 @@ func (l *Limit) Capacity() int64 {
 //	               they are told; where costs are 1, it is 1 in place of the capacity
 //	fixed window   count·(⌈(t-1)/period⌉ + 1): twice the count across an edge
 //	sliding window count + ⌊(t-1)·count/period⌋
+//	sliding log    count·⌈t/period⌉
 //	calendar       as a fixed window of the shortest length: a day of 23 hours, a
 //	               week or a month of 28 days less 1 hour; not less in zones
 //	               whose clocks never move (UTC, Etc/GMT+5)
+//	concurrency    MaxInt64: it bounds how many are at work at once (Capacity)
 //	deny           0
 //	unlimited      MaxInt64
 //
@@ -311,8 +322,8 @@ func (l *Limit) Most(t Micros) int64 {
 
 // Pins says how long a key that has used nothing before holds its room in a store,
 // at most, after one unit is charged, and after as many as the Capacity. Of
-// buckets these are the times in which they flow back; of a fixed window both
-// are the period, of a sliding window two periods, of a calendar its longest window
+// buckets these are the times in which they flow back; of a fixed window and of a log both
+// are the period, of a sliding window two periods, of a slot its lease, of a calendar its longest window
 // (a day of 25 hours, a week or a month of 31 days and 1 hour; without that hour in
 // zones whose clocks never move).
 // They are 0 for unlimited and deny, which have no states.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -20,6 +21,7 @@ type Limiter struct {
 	keyer  Keyer
 	limits []*Limit // without the unlimited ones
 	deny   bool
+	slots  bool      // there are concurrency limits
 	rooms  sync.Pool // *room, for Allow
 }
 
@@ -47,50 +49,26 @@ func New(store Store, limits ...*Limit) (*Limiter, error) {
 			l.deny = true
 		case limit.spec.Algorithm != Unlimited:
 			l.limits = append(l.limits, limit)
+			l.slots = l.slots || limit.slotted()
 		}
 		names[limit.name], states[limit.states] = true, true
 	}
 	if len(l.limits) > MaxTakes {
 		return nil, errTooMany(len(l.limits))
 	}
-	if err := Expect(store, l.limits...); err != nil {
+	if err := expect(store, l.limits); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// Expect tells a store which limits it will see, if it wants to know: one with
-// bounded room then keeps each rule's share from the beginning, before another's
-// flood can take it. New does so; a Decider does it for its rules. The error is
-// the store's, and nil for a store that has no Expect of its own.
-func Expect(store Store, limits ...*Limit) error {
+// expect is what package internal/expect does for others, which stand above this one.
+func expect(store Store, limits []*Limit) error {
 	s, ok := store.(interface{ Expect(limits ...*Limit) error })
 	if !ok {
 		return nil
 	}
 	return s.Expect(limits...)
-}
-
-// ExpectOnly tells a store that these limits are all that it will see from now on,
-// and how many keys are kept for a rule, by its name: what a rules engine does
-// with each new set of rules. Where Expect adds to what is expected, this replaces
-// it, in one step: no call is decided under half of the old set and half of the
-// new. Rules and versions of limits that are not among them are not forgotten for
-// that: what they hold goes on limiting until it is over, but no room is kept for
-// them any more. States that a rule has taken over from another ([NewLimitKeeping])
-// count for it from then on.
-//
-// Nothing has changed when there is an error: a [*FieldError], or what the store
-// says. A store that has no ExpectOnly of its own is told by [Expect], and not of
-// what is reserved.
-func ExpectOnly(store Store, reserved map[string]int, limits ...*Limit) error {
-	s, ok := store.(interface {
-		ExpectOnly(reserved map[string]int, limits ...*Limit) error
-	})
-	if !ok {
-		return Expect(store, limits...)
-	}
-	return s.ExpectOnly(reserved, limits...)
 }
 
 func errNoStore() error {
@@ -107,32 +85,53 @@ func errTooMany(n int) error {
 
 // Allow takes one unit of every limit for the key made of parts, and says
 // whether it was granted. What would have to wait for a leaky bucket is not: it is
-// given back, and Take says for how long. On an error nothing is known to be
-// granted: the answer is false.
+// given back, and Take says for how long. Limits that give slots are [ErrInvalid],
+// since nobody could release them: that takes Acquire. On an error nothing is known
+// to be granted: the answer is false.
 func (l *Limiter) Allow(ctx context.Context, parts ...Part) (bool, error) {
+	switch {
+	case l.slots:
+		return false, errNoHolder()
+	case l.deny:
+		return false, nil
+	}
+	if err := checkCall(ctx, l.store); err != nil || len(l.limits) == 0 {
+		return err == nil, err
+	}
 	r, _ := l.rooms.Get().(*room)
 	if r == nil {
-		r = newRoom()
+		r = new(room)
 	}
-	defer l.rooms.Put(r)
-	err := l.take(ctx, &r.outcome, 1, 0, parts)
-	if r.outcome.Delay > 0 {
-		return false, l.Refund(ctx, &r.outcome)
+	takes, decisions := r.takes[:len(l.limits)], r.decisions[:len(l.limits)]
+	key, tag := l.keyer.Key(parts...)
+	for i, limit := range l.limits {
+		takes[i] = Take{Limit: limit, Key: key, Tag: tag, Cost: 1}
 	}
-	return r.outcome.Allowed, err
+	allowed, _, err := ask(ctx, l.store, takes, decisions)
+	if allowed && err == nil && delayed(decisions) {
+		return false, GiveBack(ctx, l.store, &Outcome{Takes: takes, Decisions: decisions})
+	}
+	l.rooms.Put(r) // not after a panic of the store, which may have it in hand
+	return allowed && err == nil, err
 }
 
-// room is an Outcome with space for any call, in one piece.
+func delayed(decisions []Decision) bool {
+	for i := range decisions {
+		if decisions[i].Delay > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func errNoHolder() error {
+	return Invalid("limit", "concurrent", "Allow keeps nothing by which its slot could be released", "use Acquire")
+}
+
+// room is what Allow hands to the store.
 type room struct {
-	outcome   Outcome
 	takes     [MaxTakes]Take
 	decisions [MaxTakes]Decision
-}
-
-func newRoom() *room {
-	r := new(room)
-	r.outcome.Takes, r.outcome.Decisions = r.takes[:0], r.decisions[:0]
-	return r
 }
 
 // Take asks every limit for cost units, 1 or more, of the key made of parts,
@@ -140,6 +139,10 @@ func newRoom() *room {
 // capacity of a limit is no error, but refused for ever (Never). What a leaky
 // bucket lets pass is to wait for as long as o's Delay says, or to be given back
 // (Refund).
+//
+// A concurrency limit gives one slot, whatever the cost. It lasts for a lease: keep
+// it (Keep, or Acquire in the place of Take) for work that may take longer, and
+// release it when that is done.
 //
 // An error means that nothing was decided: [ErrInvalid], or what the store
 // says. o is then refused, ByRequest or ByFault.
@@ -157,8 +160,10 @@ func (l *Limiter) take(ctx context.Context, o *Outcome, cost int64, how How, par
 	if o == nil {
 		return errNoOutcome()
 	}
-	o.Reset()
+	clear(o.Takes) // Decide empties the rest
+	o.Takes = o.Takes[:0]
 	if err := checkCost(cost, how); err != nil {
+		o.Reset()
 		return o.fault(err)
 	}
 	if l.deny {
@@ -205,11 +210,15 @@ func (l *Limiter) TakeAll(ctx context.Context, o *Outcome, takes ...Take) error 
 	return Decide(ctx, l.store, o)
 }
 
+// Limits are those that a call is charged under, in the order of New: not those that
+// are unlimited or deny. The slice is the caller's.
+func (l *Limiter) Limits() []*Limit { return slices.Clone(l.limits) }
+
 // Key makes the key and tag that a Take needs.
 func (l *Limiter) Key(parts ...Part) (Key, uint64) { return l.keyer.Key(parts...) }
 
-// Refund gives back all that o was charged: for work that was let in and then
-// not done. It happens once, however often it is called. What has flowed back
+// Refund gives back all that o was charged, slots too: for work that was let in and
+// then not done. It happens once, however often it is called. What has flowed back
 // by itself is not given twice, so that a refund at once loses nothing and a
 // late one may give nothing. After an error that is [ErrNotApplied] it may be
 // tried again; after any other it counts as done.

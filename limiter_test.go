@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,7 +55,7 @@ func TestTakeTellsWhatItFound(t *testing.T) {
 		t.Helper()
 		want.Takes = o.Takes
 		if diff := cmp.Diff(want, *o, cmp.Comparer(func(x, y *weir.Limit) bool { return x == y }), cmp.FilterPath(func(p cmp.Path) bool {
-			return p.Last().String() == ".spent" || p.Last().String() == ".returns"
+			return slices.Contains([]string{".spent", ".released", ".slots", ".returns"}, p.Last().String())
 		}, cmp.Ignore())); diff != "" {
 			t.Errorf("(- want, + got):\n%s", diff)
 		}
@@ -533,5 +534,22 @@ func TestAllocationsOfTakes(t *testing.T) {
 			takes[i].Key, takes[i].Tag = b.Key(user())
 		}
 		f(n, "TakeAll", func() { _ = b.TakeAll(ctx, o, takes...) })
+	}
+}
+
+// A limiter names the limits that it charges, and keeps them whatever becomes of the
+// list.
+func TestLimitsAreTold(t *testing.T) {
+	a, b := weir.MustLimit("a", "5/s"), weir.MustLimit("b", "9/h")
+	l, err := weir.New(limited(t, "1/s").store, a, weir.MustLimit("c", "unlimited"), b, weir.MustLimit("d", "deny"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(l.Limits())
+	if got := l.Limits(); !slices.Equal(got, []*weir.Limit{a, b}) {
+		t.Errorf("%v", got)
+	}
+	if got := new(weir.Limiter).Limits(); len(got) != 0 {
+		t.Errorf("%v", got)
 	}
 }

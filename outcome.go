@@ -63,8 +63,15 @@ type Outcome struct {
 	// allowed tells nobody of it.
 	Refusal *Refusal
 
-	spent   bool     // what was charged has been given back
-	returns []Return // room for doing so
+	// Untold are limits, bit i for that of Takes[i], of which a refusal that is made
+	// later says nothing (RefuseDelay): it would show whether a secret that was
+	// presented is right. A Decider may set it where a limit that is told delays too.
+	Untold uint32
+
+	spent    bool     // what was charged has been given back
+	released bool     // its slots have been released
+	slots    *Slots   // which are being renewed; nil for none
+	returns  []Return // room for giving back
 }
 
 // Refusal is what a caller is told in the place of a surface's own words: a login
@@ -95,7 +102,8 @@ func (o *Outcome) begin() {
 	o.Allowed, o.Cause, o.Binding = false, ByLimits, -1
 	o.RetryAfter, o.Never, o.Delay = 0, false, 0
 	o.Stamp, o.Err, o.spent = Stamp{}, nil, false
-	o.Rule, o.Refusal = "", nil
+	o.released, o.slots = false, nil
+	o.Rule, o.Refusal, o.Untold = "", nil, 0
 	o.Decisions, o.returns = o.Decisions[:0], o.returns[:0]
 }
 
@@ -142,12 +150,14 @@ func (o *Outcome) Refuse(c Cause, err error) {
 }
 
 // RefuseDelay makes the outcome of a request that would have to wait (Delay) a
-// refusal for as long: who cannot keep it waiting gives its charge back, and tells
-// this. An outcome without a Delay stays as it is.
+// refusal for as long: who cannot keep it waiting gives its charge back first, and
+// tells this. What is Untold is no part of the outcome any more. One without a Delay
+// stays as it is.
 func (o *Outcome) RefuseDelay() {
 	if o.Delay == 0 {
 		return
 	}
+	o.leaveUntold()
 	o.Allowed, o.Binding, o.RetryAfter, o.Delay = false, -1, o.Delay, 0
 	for i := range o.Decisions {
 		d := &o.Decisions[i]
@@ -163,6 +173,27 @@ func (o *Outcome) RefuseDelay() {
 	if l := o.Limit(); l != nil && o.Rule != "" {
 		o.Rule = l.Rule()
 	}
+}
+
+// leaveUntold takes out of an outcome what a refusal does not tell.
+func (o *Outcome) leaveUntold() {
+	if o.Untold == 0 {
+		return
+	}
+	n := 0
+	o.Delay = 0
+	for i := range o.Takes {
+		if o.Untold&(1<<i) != 0 {
+			continue
+		}
+		o.Takes[n], o.Decisions[n] = o.Takes[i], o.Decisions[i]
+		if o.Takes[n].Join == All {
+			o.Delay = max(o.Delay, o.Decisions[n].Delay)
+		}
+		n++
+	}
+	clear(o.Takes[n:])
+	o.Takes, o.Decisions, o.Untold = o.Takes[:n], o.Decisions[:n], 0
 }
 
 // Fail applies what a rule chose for a store that fails: Open lets pass,
@@ -183,19 +214,23 @@ func (o *Outcome) fault(err error) error {
 	return err
 }
 
-// loadEdges gives every calendar take the edges that its limit remembers.
-func (o *Outcome) loadEdges() {
-	for i := range o.Takes {
-		if t := &o.Takes[i]; t.Edges == nil && t.Limit.calendar() {
+// complete gives every calendar take the edges that its limit remembers, and every
+// take of a concurrency limit its slot.
+func complete(takes []Take) {
+	for i := range takes {
+		switch t := &takes[i]; {
+		case t.Limit.calendar() && t.Edges == nil:
 			t.Edges = t.Limit.edges.Load()
+		case t.Limit.slotted():
+			t.claim()
 		}
 	}
 }
 
 // refreshEdges gives every calendar take edges around the store's time.
-func (o *Outcome) refreshEdges(now Micros) {
-	for i := range o.Takes {
-		if t := &o.Takes[i]; t.Limit.calendar() {
+func refreshEdges(takes []Take, now Micros) {
+	for i := range takes {
+		if t := &takes[i]; t.Limit.calendar() {
 			t.Edges = t.Limit.refreshEdges(now)
 		}
 	}

@@ -13,8 +13,8 @@ func TestResetForgetsNoField(t *testing.T) {
 	o := Outcome{
 		Allowed: true, Cause: ByFault, Binding: 1, RetryAfter: 1, Never: true, Delay: 1,
 		Stamp: Stamp{Now: 1, Epoch: 1}, Takes: []Take{{Limit: l}}, Decisions: []Decision{{Allowed: true}}, Err: errors.New("any"),
-		Rule: "api", Refusal: &Refusal{Status: 403},
-		spent: true, returns: []Return{{Limit: l}},
+		Rule: "api", Refusal: &Refusal{Status: 403}, Untold: 1,
+		spent: true, released: true, slots: &Slots{}, returns: []Return{{Limit: l}},
 	}
 	each := func(visit func(name string, f reflect.Value)) {
 		v := reflect.ValueOf(o)
@@ -68,6 +68,22 @@ func TestRefuseDelay(t *testing.T) {
 	}
 	if !slices.Equal(o.Decisions, want) {
 		t.Errorf("got  %+v\nwant %+v", o.Decisions, want)
+	}
+	hidden := &Outcome{
+		Allowed: true, Binding: 1, Delay: 700, Rule: "longer", Untold: 3,
+		Takes: []Take{{Limit: longer}, {Limit: other}, {Limit: longer, Join: Advise}, {Limit: queue}, {Limit: other}},
+		Decisions: []Decision{
+			{Allowed: true, Remaining: 5, Delay: 700},
+			{Allowed: true, Remaining: 1},
+			{Allowed: true, Remaining: 2, Delay: 900},
+			{Allowed: true, Remaining: 3, Delay: 200},
+			{Allowed: true, Remaining: 4},
+		},
+	}
+	hidden.RefuseDelay()
+	want = []Decision{{Allowed: true, Remaining: 2, Delay: 900}, {RetryAfter: 200}, {Allowed: true, Remaining: 4}}
+	if hidden.Limit() != queue || hidden.Rule != queue.Rule() || hidden.RetryAfter != 200 || len(hidden.Takes) != 3 || hidden.Untold != 0 || !slices.Equal(hidden.Decisions, want) {
+		t.Errorf("what is not told: %+v", hidden)
 	}
 	passes := &Outcome{Allowed: true, Binding: 0, Takes: []Take{{Limit: other}}, Decisions: []Decision{{Allowed: true, Granted: 1}}}
 	if passes.RefuseDelay(); !passes.Allowed || passes.Decisions[0].Granted != 1 {

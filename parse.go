@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir/internal/duration"
 	"github.com/weirhq/weir/internal/suggest"
 )
 
@@ -187,9 +188,9 @@ func (p *parser) unit(w word) {
 	case "h", "hour":
 		p.spec.Period = time.Hour
 	case "day":
-		p.spec.Period = day
+		p.spec.Period = duration.Day
 	case "week":
-		p.spec.Period = week
+		p.spec.Period = duration.Week
 	case "month":
 		p.spec.Month = true
 	case "m":
@@ -202,7 +203,7 @@ func (p *parser) unit(w word) {
 }
 
 func unitRemedy(text string) string {
-	if d, err := parseDuration(text); err == nil && d > 0 {
+	if _, problem := duration.Read(text); problem == "" {
 		return `write "per ` + text + `"`
 	}
 	if bare := strings.TrimRight(text, ",;"); bare != text && bare != "" {
@@ -220,24 +221,22 @@ func unitRemedy(text string) string {
 // duration reads the next word as a positive duration.
 func (p *parser) duration(field string) time.Duration {
 	w := p.value(field)
-	d, problem := readDuration(w.text)
+	d, problem := duration.Read(w.text)
 	switch problem {
 	case "":
 		return d
-	case noDuration:
+	case duration.NoDuration:
 		if p.spaced(field, w) {
 			break
 		}
 		p.fail(field, w, problem, spellOut(w.text))
-	case tooShort:
+	case duration.TooShort:
 		p.fail(field, w, problem, "")
 	default:
-		p.fail(field, w, problem, durationRemedy)
+		p.fail(field, w, problem, duration.Remedy)
 	}
 	return time.Second
 }
-
-const durationRemedy = "write one such as 30s, 15m (minutes), 12h or 30d"
 
 // options reads the rest of a limit, in any order.
 func (p *parser) options() {

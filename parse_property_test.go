@@ -70,11 +70,11 @@ func drawSpec(t *rapid.T) weir.Spec {
 		s.Lease = oneOf(t, "lease", 0, drawSpan(t, "longest lease"))
 	}
 	switch s.Algorithm {
-	case weir.TokenBucket, weir.LeakyBucket, weir.FixedWindow, weir.SlidingWindow:
+	case weir.TokenBucket, weir.LeakyBucket, weir.FixedWindow, weir.SlidingWindow, weir.SlidingLog:
 		s.Overdraft = oneOf(t, "overdraft", 0, drawCount(t, "debt"))
 	}
 	switch s.Algorithm {
-	case weir.FixedWindow, weir.SlidingWindow, weir.SlidingLog:
+	case weir.FixedWindow, weir.SlidingWindow:
 		s.Spread = s.Zone == "" && some.Draw(t, "spread")
 	}
 	if s.Algorithm != weir.Concurrency && some.Draw(t, "has block") {

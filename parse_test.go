@@ -294,7 +294,7 @@ func TestOptions(t *testing.T) {
 	f("5/s spread fixed-window", "5/s fixed-window spread")
 	f("5/s sliding-window", "5/s sliding-window")
 	f("5/s overdraft 9 spread sliding-window", "5/s overdraft 9 sliding-window spread")
-	f("5/s sliding-log spread", "5/s sliding-log spread")
+	f("5/s overdraft 9 sliding-log", "5/s overdraft 9 sliding-log")
 	f("5/s wait 90s leaky-bucket", "5/s leaky-bucket wait 1m30s")
 	f("5/s leaky-bucket overdraft 90 queue 3", "5/s overdraft 90 leaky-bucket queue 3")
 	f("5/s queue 10 wait 2s leaky-bucket", "5/s leaky-bucket wait 2s queue 10")
@@ -302,7 +302,7 @@ func TestOptions(t *testing.T) {
 	f("5/s block 5m x 2 max 60m", "5/s block 5m x 2 max 1h")
 	f("5/s block 5m x 3 max 5m fixed-window", "5/s fixed-window block 5m x 3 max 5m")
 	f("5/s sliding-window spread block 1d", "5/s sliding-window spread block 1d")
-	f("5/s spread sliding-log block 1d", "5/s sliding-log spread block 1d")
+	f("5/s overdraft 9 sliding-log block 1d", "5/s overdraft 9 sliding-log block 1d")
 }
 
 func TestOptionMistakes(t *testing.T) {
@@ -316,7 +316,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s fixed_window", "option", 4, "did you mean fixed-window?")
 	bad("5/s slidingwindow", "option", 4, "did you mean sliding-window?")
 	bad("5/s leaky-buckets", "option", 4, "did you mean leaky-bucket?")
-	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, calendar, spread")
+	bad("5/s at", "option", 4, "the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, sliding-log, calendar, spread")
 	bad("5/s concurrent", "option", 4, `unknown word; write "10 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
 	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
@@ -331,8 +331,9 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/day calendar UTC token-bucket", "option", 19, "a limit has one algorithm; keep this or calendar")
 
 	bad("5/s fixed-window burst 5", "burst", 23, "burst 5: a fixed-window limit has none; it goes with token-bucket")
-	bad("5/s sliding-log overdraft 9", "overdraft", 26, "a sliding-log limit has none; it goes with token-bucket, leaky-bucket, fixed-window, sliding-window")
-	bad("5/s spread", "spread", 4, "spread: a token-bucket limit has none; it goes with fixed-window, sliding-window, sliding-log")
+	bad("5 concurrent overdraft 9", "overdraft", 23, "a concurrent limit has none; it goes with token-bucket, leaky-bucket, fixed-window, sliding-window, sliding-log")
+	bad("5/s spread", "spread", 4, "spread: a token-bucket limit has none; it goes with fixed-window, sliding-window")
+	bad("5/s sliding-log spread", "spread", 16, "spread: a sliding-log limit has none; it goes with fixed-window, sliding-window")
 	bad("5/s wait 2m", "wait", 9, "wait 2m: a token-bucket limit has none; it goes with leaky-bucket")
 	bad("5/s fixed-window queue 3", "queue", 23, "it goes with leaky-bucket")
 	bad("5/s lease 90s", "lease", 10, "lease 90s: a token-bucket limit has none; it goes with concurrent")
@@ -353,7 +354,7 @@ func TestOptionsOfHints(t *testing.T) {
 		"burst": "5/s burst 6", "overdraft": "5/s overdraft 9", "spread": "5/s fixed-window spread", "calendar": "5/day calendar UTC",
 		"token-bucket": "5/s token-bucket", "fixed-window": "5/s fixed-window",
 		"sliding-window": "5/s sliding-window", "sliding-log": "5/s sliding-log", "leaky-bucket": "5/s leaky-bucket queue 2",
-		"wait": "5/s leaky-bucket wait 1s", "queue": "5/s leaky-bucket queue 2", "block": "5/s block 1m", "lease": "5 concurrent lease 1m",
+		"wait": "5/s leaky-bucket wait 1s", "queue": "5/s leaky-bucket queue 2", "block": "5/s block 1m",
 	} {
 		if _, err := weir.ParseLimit("x", text); (err == nil) != slices.Contains(named, word) {
 			t.Errorf("%s: %v, and the hint names %v", text, err, named)

@@ -3,6 +3,8 @@ package weir
 import (
 	"strconv"
 	"time"
+
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // String is the canonical text of a limit: short units, one space, options in
@@ -57,12 +59,12 @@ func (s Spec) appendPeriod(b []byte) []byte {
 		return append(b, "/min"...)
 	case time.Hour:
 		return append(b, "/h"...)
-	case day:
+	case duration.Day:
 		return append(b, "/day"...)
-	case week:
+	case duration.Week:
 		return append(b, "/week"...)
 	}
-	return append(append(b, " per "...), FormatDuration(s.Period)...)
+	return append(append(b, " per "...), duration.Format(s.Period)...)
 }
 
 // appendInt writes an option that is set.
@@ -78,5 +80,5 @@ func appendSpan(b []byte, word string, d time.Duration) []byte {
 	if d == 0 {
 		return b
 	}
-	return append(append(b, word...), FormatDuration(d)...)
+	return append(append(b, word...), duration.Format(d)...)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // Algorithm says how a limit counts.
@@ -18,9 +19,9 @@ const (
 	TokenBucket   Algorithm = iota // a burst at once, refilled evenly
 	FixedWindow                    // a count per window of a grid
 	SlidingWindow                  // two counters, the earlier of which weighs less and less
-	SlidingLog                     // every charge remembered; not in this version
+	SlidingLog                     // every charge remembered, for one period
 	LeakyBucket                    // a queue that drains evenly
-	Concurrency                    // so many at once; not in this version
+	Concurrency                    // so many at once, each of which holds a slot
 	Unlimited                      // no limit at all, and no cost
 	Deny                           // nothing passes, and nothing is charged
 )
@@ -43,7 +44,8 @@ type Spec struct {
 	Algorithm Algorithm
 
 	// Count is how many units each Period brings (of a concurrency limit: how
-	// many at once), 1 or more.
+	// many at once), 1 or more; at most 4095 of a sliding log and of a concurrency
+	// limit, which remember each.
 	Count int64
 
 	// Period is a whole number of microseconds, from 1 µs to less than 142
@@ -56,8 +58,9 @@ type Spec struct {
 
 	// Overdraft is the most debt in units that a settlement above its estimate
 	// may reach, at least the capacity; 0 means twice the capacity, or what
-	// can be accepted where that is less. Buckets, fixed and sliding windows
-	// only.
+	// can be accepted where that is less. Buckets, windows and logs only. Of a
+	// sliding log 0 means the count itself, and 4095 is the most: a store keeps
+	// room for as many charges of each key (Limit.Memory).
 	Overdraft int64
 
 	// Zone makes the windows calendar days, weeks (from Monday) or months of
@@ -79,8 +82,8 @@ type Spec struct {
 	Wait  time.Duration
 	Queue int64
 
-	// Lease is how long a concurrency slot lasts without being renewed. Not in
-	// this version.
+	// Lease is how long a concurrency slot lasts without being renewed: a
+	// millisecond or more, 0 means a minute.
 	Lease time.Duration
 
 	// Block refuses everything for a time after a refusal. Rates only. Not in
@@ -108,7 +111,7 @@ func (s Spec) Slot() string {
 	case s.Month:
 		return "1mo"
 	}
-	return FormatDuration(s.Period)
+	return duration.Format(s.Period)
 }
 
 // The remedies that both a text and a Spec are told.
@@ -117,9 +120,6 @@ const (
 	burstRemedy  = "leave it out for a burst of the count"
 	factorRemedy = "leave it out for a block that stays the same"
 )
-
-// longest is beyond every period: 2^52 µs, 142 years.
-const longest = time.Duration(algorithm.MaxMicros) * time.Microsecond
 
 // Validate refuses a Spec that no algorithm could keep, with every reason at
 // once, each a [*FieldError]. What it takes a calculation or a look at the time
@@ -174,7 +174,7 @@ func (s Spec) checkPeriod(add complain) {
 	case s.Algorithm == Concurrency || s.Month && s.Period == 0:
 	case s.Month:
 		add("period", s.Period, "a calendar month has no other period", "leave one of the two out")
-	case s.Algorithm == SlidingWindow && s.Period > longest/2 && s.Period < longest:
+	case s.Algorithm == SlidingWindow && s.Period > duration.Longest/2 && s.Period < duration.Longest:
 		add("period", s.Period, "a sliding window lasts at most 71 years", "write a shorter one")
 	default:
 		checkSpan(add, "period", s.Period)
@@ -183,13 +183,8 @@ func (s Spec) checkPeriod(add complain) {
 
 // checkSpan refuses a duration that no clock of whole microseconds can keep.
 func checkSpan(add complain, field string, d time.Duration) {
-	switch {
-	case d < time.Microsecond:
-		add(field, d, tooShort, "")
-	case d%time.Microsecond != 0:
-		add(field, d, "time is whole microseconds", "")
-	case d >= longest:
-		add(field, d, "it lasts at most 142 years", "")
+	if problem := duration.Check(d); problem != "" {
+		add(field, d, problem, "")
 	}
 }
 
@@ -211,7 +206,7 @@ func (s Spec) checkOptions(add complain) {
 	if s.only(add, s.Burst != 0, "burst", s.Burst, TokenBucket) && s.Burst < 0 {
 		add("burst", s.Burst, "a bucket must hold at least 1 unit", burstRemedy)
 	}
-	if s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, LeakyBucket, FixedWindow, SlidingWindow) && s.Overdraft < 0 {
+	if s.only(add, s.Overdraft != 0, "overdraft", s.Overdraft, TokenBucket, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog) && s.Overdraft < 0 {
 		add("overdraft", s.Overdraft, "a debt is not negative", "leave it out for twice the capacity")
 	}
 	if s.only(add, s.Queue != 0, "queue", s.Queue, LeakyBucket) && s.Queue < 0 {
@@ -226,7 +221,7 @@ func (s Spec) checkOptions(add complain) {
 	if s.only(add, s.Lease != 0, "lease", s.Lease, Concurrency) {
 		checkSpan(add, "lease", s.Lease)
 	}
-	s.only(add, s.Spread, "spread", "", FixedWindow, SlidingWindow, SlidingLog)
+	s.only(add, s.Spread, "spread", "", FixedWindow, SlidingWindow)
 }
 
 func (s Spec) checkCalendar(add complain) {
@@ -238,7 +233,7 @@ func (s Spec) checkCalendar(add complain) {
 		add("calendar", s.Zone, "only fixed windows have a calendar", "make it a fixed-window limit")
 	case s.Spread:
 		add("spread", "", "a calendar's edges are the same for everybody", "leave spread or calendar out")
-	case !s.Month && s.Period != day && s.Period != week:
+	case !s.Month && s.Period != duration.Day && s.Period != duration.Week:
 		add("calendar", s.Zone, "a calendar has days, weeks and months", "write /day, /week or /month")
 	}
 }

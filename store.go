@@ -40,7 +40,8 @@ const (
 	Force                   // charge whatever is left, as far as the overdraft reaches: a settlement
 )
 
-// SlotID names one holder of a concurrency limit.
+// SlotID names one holder of a concurrency limit. Who knows it may renew and release
+// the slot, so that it is best random. The zero SlotID is nobody.
 type SlotID [16]byte
 
 // Edges are four consecutive edges of a calendar's windows, around what the
@@ -53,10 +54,10 @@ type Take struct {
 	Limit *Limit // its identity names the state, its numbers only judge
 	Key   Key    // from the store's Keyer
 	Tag   uint64 // from the key's first part: slot on a cluster, choice of overflow cell
-	Cost  int64  // 1 or more; 0 only to peek. Above the capacity: refused, Never
+	Cost  int64  // 1 or more, of a concurrency limit 1; 0 only to peek. Above the capacity: refused, Never
 	Join  Join
 	How   How
-	Slot  SlotID // concurrency only
+	Slot  SlotID // concurrency only, needed but to peek: who holds it asks again for nothing, and begins his lease anew
 	Edges *Edges // calendar windows only; nil makes the store say ErrStale
 }
 
@@ -112,7 +113,7 @@ type Return struct {
 	Key     Key     // likewise
 	Tag     uint64  // likewise
 	Receipt Receipt // of the charge that is refunded, presented once in full or in part; zero for a slot
-	Units   int64   // 1..Receipt.Cost
+	Units   int64   // 1..Receipt.Cost; 0 for a slot
 	Slot    SlotID  // concurrency only: the holder
 	Renew   bool    // concurrency only: keep the slot for another lease instead of releasing it
 }
@@ -139,8 +140,11 @@ type Store interface {
 	// gives nothing; neither is an error. The store trusts its caller to
 	// present each receipt once.
 	//
-	// Errors: ErrInvalid, and ErrNotApplied when nothing was given back. Any
-	// other may have given back some of it, and is not tried again.
+	// A slot that nobody holds, or whose lease has ended, is released without an
+	// error. Renewed, it is ErrLost: everything else in the call is carried out.
+	//
+	// Errors: ErrInvalid, ErrLost, and ErrNotApplied when nothing was given back.
+	// Any other may have given back some of it, and is not tried again.
 	Return(ctx context.Context, returns []Return) (Stamp, error)
 
 	// Reset forgets the state of one limit and key, also one that cannot be

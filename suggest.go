@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir/internal/duration"
 	"github.com/weirhq/weir/internal/suggest"
 )
 
@@ -17,9 +18,10 @@ var optionWords = [...]string{
 	"calendar", "wait", "queue", "spread", "lease", "block",
 }
 
-// heldOptions are those that this version keeps to. The others are read, and
-// refused when the limit is built: nobody is told to write them.
-var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "calendar", "spread"}
+// heldOptions are those of rates that this version keeps to. The others are read, and
+// refused when the limit is built: nobody is told to write them. A lease goes with slots
+// alone.
+var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "sliding-log", "calendar", "spread"}
 
 // shortestPart is how much of an option stands for it: fixed, but not on.
 const shortestPart = 4
@@ -86,7 +88,7 @@ func spellOut(text string) string {
 			return "write " + d
 		}
 	}
-	return durationRemedy
+	return duration.Remedy
 }
 
 // countedUnit is a number of units in one word, such as 5minutes or 1w.
@@ -130,7 +132,7 @@ func spanOf(number, unit string) string {
 		n, _ := strconv.Atoi(number) // at most six digits
 		text = strconv.Itoa(7*n) + "d"
 	}
-	if _, problem := readDuration(text); problem != "" {
+	if _, problem := duration.Read(text); problem != "" {
 		return ""
 	}
 	return text
@@ -193,7 +195,7 @@ func (p *parser) meantRate() {
 			count, periods = count/factor, periods/factor
 		}
 	}
-	if count > 0 && p.spec.Period < longest/time.Duration(periods) {
+	if count > 0 && p.spec.Period < duration.Longest/time.Duration(periods) {
 		p.errs[0].Remedy = "write " + Spec{Count: count, Period: p.spec.Period * time.Duration(periods)}.String()
 	}
 }

@@ -34,6 +34,7 @@
 // limit that may refuse the call; limits that only advise appear nowhere.
 //
 //	q            the count, in a period of
+//	qu           "concurrent-requests" of a limit on how many at once
 //	w            whole seconds. Another period is multiplied together with the
 //	             count, 7 per 500ms becoming q=14;w=1. It is left out where that
 //	             outgrows a field's integers, and for calendar months, which
@@ -45,7 +46,9 @@
 //	             the time within which no more than r can be used: of a
 //	             bucket, that in which r flow back, so that r/t never exceeds
 //	             the limit's rate; of windows, the time to the end, or a whole
-//	             window where nothing is counted yet.
+//	             window where nothing is counted yet. Of a sliding log it is the
+//	             time until all of its count is back, also where r is 0: some
+//	             may be back before. A limit on how many at once has none.
 //	weir-mode    how it was decided, unless exactly: cached, local, overflow, …
 //
 // Numbers are clamped to what a field may hold, 0 to 999999999999999.

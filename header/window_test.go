@@ -193,3 +193,27 @@ func checkWait(t *rapid.T, a algorithm.Algorithm, s algorithm.State, at algorith
 		t.Fatalf("cost %d passes long before t=%d", cost, got)
 	}
 }
+
+// Who uses no more than what is left within t is not refused by a log, and nobody can
+// say when the next slot comes back.
+func TestWindowOfLogsAndSlots(t *testing.T) {
+	log := newPolicy("log", weir.Spec{Algorithm: weir.SlidingLog, Count: 10, Period: time.Minute}, 10)
+	slots := newPolicy("slots", weir.Spec{Algorithm: weir.Concurrency, Count: 10}, 10)
+	if want := `"log";q=10;w=60`; log.item != want {
+		t.Errorf("got %s, want %s", log.item, want)
+	}
+	f := func(d weir.Decision, want int64) {
+		t.Helper()
+		if got := log.window(&weir.Take{Cost: 1}, &d, d.Remaining); got != want {
+			t.Errorf("log, %+v: t=%d, want %d", d, got, want)
+		}
+		if got := slots.window(&weir.Take{Cost: 1}, &d, d.Remaining); got != 0 {
+			t.Errorf("slots, %+v: t=%d, want none", d, got)
+		}
+	}
+	f(weir.Decision{Allowed: true, Remaining: 10}, 60)
+	f(weir.Decision{Allowed: true, Remaining: 4, ResetAfter: 31 * second}, 31)
+	f(weir.Decision{Allowed: true, ResetAfter: 60 * second}, 60)
+	f(weir.Decision{ResetAfter: 60 * second, RetryAfter: second + 1}, 2)
+	f(weir.Decision{Never: true, Remaining: 4, ResetAfter: 31 * second}, 31)
+}

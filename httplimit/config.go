@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
 	"github.com/weirhq/weir/header"
+	"github.com/weirhq/weir/internal/expect"
 	"github.com/weirhq/weir/internal/hold"
 )
 
@@ -101,7 +102,7 @@ func New(c Config) (*Middleware, error) {
 		return m, nil
 	}
 	m.engine = &rules{store: c.Store, keyer: c.Store.Keyer(), list: list}
-	if err := weir.Expect(c.Store, expected(list)...); err != nil {
+	if err := expect.Limits(c.Store, expected(list)...); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -14,6 +14,7 @@ type engine interface {
 	// empty. In shadow, o is allowed whatever was found.
 	decide(ctx context.Context, c *call, o *weir.Outcome, shadow bool)
 	giveBack(ctx context.Context, o *weir.Outcome) error
+	keep(o *weir.Outcome) *weir.Slots
 }
 
 // rules is the engine of a Middleware's own rules.
@@ -171,6 +172,8 @@ func (s *rules) giveBack(ctx context.Context, o *weir.Outcome) (err error) {
 	}()
 	return weir.GiveBack(ctx, s.store, o)
 }
+
+func (s *rules) keep(o *weir.Outcome) *weir.Slots { return weir.Keep(s.store, o) }
 
 // ask decides the takes of o in the store.
 func (s *rules) ask(ctx context.Context, o *weir.Outcome) (err error) {

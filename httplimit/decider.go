@@ -30,6 +30,8 @@ func (d consulted) giveBack(ctx context.Context, o *weir.Outcome) (err error) {
 	return d.decider.GiveBack(ctx, o)
 }
 
+func (d consulted) keep(o *weir.Outcome) *weir.Slots { return d.decider.Keep(o) }
+
 // advise makes of an outcome what it would be if all its limits only advised.
 func advise(o *weir.Outcome) {
 	for i := range o.Takes {

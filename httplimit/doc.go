@@ -51,6 +51,15 @@
 // a server ends. A caller who has sent a body is seen to have left when that is
 // read.
 //
+// # How many at once
+//
+// A limit such as `5 concurrent` counts requests in flight: each holds a slot until the
+// handler returns, or panics, or has sent its answer's last byte to a client who may be
+// long gone. While it waits for its turn it holds one already. Slots are renewed in the
+// background, however long a request lasts; those of a process that dies are free a
+// lease later. A handler that hijacks its connection holds the slot until it returns,
+// and no longer. The cost of a request does not multiply its slots.
+//
 // # When something fails
 //
 // A store that errs, and a panic in a store or in a rule's functions, is
@@ -75,7 +84,9 @@
 //     to 64 seconds;
 //   - RateLimit (draft 11, and as it was from revision 00 on), X-RateLimit-* and
 //     their kin: no more requests than are left until the reset, counting those
-//     that are under way.
+//     that are under way, of each quota for itself.
+//
+// A field of more than 4 KiB, 32 members or 32 lines is not read.
 //
 // After a pause one request goes first, and the others when it is answered, or a
 // second later. Instants that the far side names (an HTTP date, a time since 1970)
@@ -84,9 +95,11 @@
 // With [TransportConfig.Retries] a refused request is sent again. It is one whose
 // method is idempotent, POST and PATCH not among them unless they carry an
 // Idempotency-Key, and that has no body or one that [net/http.Request.GetBody]
-// gives anew. Any other refusal, and the last one, is the answer, whole and unread.
+// gives anew. Any other refusal, and the last one, is the answer, whole and unread. One
+// whose request may not be sent again after all is the answer as well, with up to
+// 16 KiB of its body.
 //
 // Memory is bounded by the requests under way and 4096 keys beside them, whatever
-// hosts are asked and whatever they say: of more that want to be left alone, the
-// one whose pause ends first is forgotten.
+// hosts are asked and whatever they say. Of more, those are forgotten first that let
+// requests through, and then the one whose pause ends first.
 package httplimit

@@ -208,6 +208,8 @@ func (s *scripted) Decide(_ context.Context, r *weir.Request, o *weir.Outcome) {
 	}
 }
 
+func (s *scripted) Keep(*weir.Outcome) *weir.Slots { return nil }
+
 func (s *scripted) GiveBack(context.Context, *weir.Outcome) error {
 	s.backs++
 	return nil

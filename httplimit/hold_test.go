@@ -226,6 +226,8 @@ func (d *holding) Decide(_ context.Context, _ *weir.Request, o *weir.Outcome) {
 	o.Decisions = append(o.Decisions, weir.Decision{Allowed: true, Granted: 1, Delay: 250_000})
 }
 
+func (d *holding) Keep(*weir.Outcome) *weir.Slots { return nil }
+
 func (d *holding) GiveBack(ctx context.Context, _ *weir.Outcome) error {
 	d.back++
 	return ctx.Err()

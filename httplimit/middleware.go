@@ -41,8 +41,8 @@ func (m *Middleware) Enforce() Enforce { return Enforce(m.enforce.Load()) }
 // Check decides r and charges it, fills in o, which must not be nil, and reports
 // whether the request may go on: at once, or after o's Delay, which [Middleware.Hold]
 // waits for. It neither writes an answer nor gives anything back: that is the
-// caller's, by package header and [Middleware.GiveBack]. An Outcome that is used
-// again costs no allocation.
+// caller's, by package header, [Middleware.GiveBack] and, where there are concurrency
+// limits, [Middleware.Keep]. An Outcome that is used again costs no allocation.
 //
 // With the switch off, o passes without key or store being touched. A panic of
 // the Observer reaches the caller, with o as it was decided.
@@ -59,7 +59,11 @@ func (m *Middleware) Check(r *http.Request, o *weir.Outcome) bool {
 	return o.Allowed
 }
 
-// GiveBack refunds what Check charged, once, for a request that was let in and
+// Keep renews the slots that Check was given by concurrency limits, until they are
+// released: call it before Hold, and defer the Release. It is nil where there are none.
+func (m *Middleware) Keep(o *weir.Outcome) *weir.Slots { return m.engine.keep(o) }
+
+// GiveBack refunds what Check charged, slots too, once, for a request that was let in and
 // then not served. The context may have been cancelled: the refund is not the
 // caller's to prevent.
 func (m *Middleware) GiveBack(ctx context.Context, o *weir.Outcome) error {
@@ -94,6 +98,9 @@ func (m *Middleware) Drain() { m.waiting.End() }
 // fields of package header are written before next runs, which may
 // still change them.
 //
+// Slots of concurrency limits are kept until next has returned, and are released
+// whatever it does.
+//
 // If next panics, or the Observer or Deny does, the request's charge is given
 // back, and the panic goes on. A panic with [http.ErrAbortHandler] gives nothing back: a proxy raises it when
 // the client has left, so that a caller could take for nothing by hanging up.
@@ -111,6 +118,9 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		if m.check(c, r, o, e); !o.Allowed {
 			m.refuse(w, r, o)
 			return
+		}
+		if slots := m.Keep(o); slots != nil {
+			defer func() { _ = slots.Release(r.Context()) }() // what a store keeps, time gives back
 		}
 		if m.Hold(r.Context(), o) != nil {
 			m.refuse(w, r, o)

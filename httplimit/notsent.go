@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // NotSentError says that a Transport has not sent a request, and when it would.
@@ -47,7 +48,7 @@ func (e *NotSentError) Unwrap() error { return e.err }
 // spoken rounds a span up, so that whoever waits for what he reads waits long
 // enough.
 func spoken(d time.Duration) string {
-	return weir.FormatDuration((d + time.Millisecond - 1).Truncate(time.Millisecond))
+	return duration.Format((d + time.Millisecond - 1).Truncate(time.Millisecond))
 }
 
 // Why a request is not kept waiting.

@@ -67,7 +67,7 @@ var delays = [...]struct {
 // there are several lines. It may be 0.
 func readRetryAfter(h http.Header, far time.Time) (d time.Duration, said bool) {
 	for _, f := range delays {
-		for _, text := range h[f.name] {
+		for _, text := range lines(h, f.name) {
 			if one, ok := readDelay(text, f.unit, far); ok {
 				d, said = max(d, one), true
 			}

@@ -1,7 +1,6 @@
 package httplimit
 
 import (
-	"cmp"
 	"math"
 	"math/big"
 	"net/http"
@@ -42,7 +41,7 @@ func newRefFields() *refFields {
 		list:       whole(refListMember),
 		listMember: regexp.MustCompile(`(` + refString + `)((?:` + refParam + `)*)`),
 		dictionary: whole(refDictMember),
-		dictMember: regexp.MustCompile(`(` + refKey + `)(?:=(` + refBare + `))?(?:` + refParam + `)*`),
+		dictMember: regexp.MustCompile(`(` + refKey + `)(?:=(` + refBare + `))?((?:` + refParam + `)*)`),
 		param:      regexp.MustCompile(`; *(` + refKey + `)(?:=(` + refBare + `))?`),
 		number:     regexp.MustCompile(`^[ \t]*([0-9]+(?:\.[0-9]+)?)[ \t]*$`),
 	}
@@ -62,12 +61,30 @@ func (f *refFields) members(lines []string) (all []map[string]string) {
 	}
 	for _, m := range f.listMember.FindAllStringSubmatch(text, -1) {
 		one := map[string]string{"": refText(m[1])}
-		for _, p := range f.param.FindAllStringSubmatch(m[2], -1) {
+		params := f.param.FindAllStringSubmatch(m[2], -1)
+		if len(params) > 32 {
+			return nil
+		}
+		for _, p := range params {
 			one[p[1]] = p[2]
 		}
 		all = append(all, one)
 	}
+	if len(all) > 32 {
+		return nil
+	}
 	return all
+}
+
+// refHeader is what of a header is read: fields of no more than 32 lines, and 4 KiB.
+func refHeader(h http.Header) http.Header {
+	h = h.Clone()
+	for name, lines := range h {
+		if len(lines) > 32 || len(strings.Join(lines, ", "))+2 > 4096 {
+			delete(h, name)
+		}
+	}
+	return h
 }
 
 // integer is a whole number that is not negative.
@@ -145,6 +162,7 @@ func refSpan(r *big.Rat) time.Duration {
 
 // refStatement is one that an answer makes of a quota.
 type refStatement struct {
+	quota quotaName
 	left  *big.Rat // nil: how much is left is not said
 	reset *big.Rat
 }
@@ -154,7 +172,19 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 		return nil
 	}
 	members, policies := f.members(h["Ratelimit"]), f.members(h["Ratelimit-Policy"])
+	var names []string
 	for _, m := range members {
+		name := m[""]
+		if len(name) > 64 {
+			name = name[:64]
+		}
+		before := 0
+		for _, other := range names {
+			if other == name {
+				before++
+			}
+		}
+		names = append(names, name)
 		r, t := "r", "t"
 		left, ok := refCount(m[r])
 		if !ok {
@@ -176,30 +206,35 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 		}
 		other := unit != `"requests"` && unit != `"request"`
 		if timed && unit != `"concurrent-requests"` && !(other && left.Sign() > 0) {
-			all = append(all, refStatement{left, reset})
+			all = append(all, refStatement{quotaName{name, before}, left, reset})
 		}
 	}
 	if text := strings.Join(h["Ratelimit"], ", "); members == nil && f.dictionary.MatchString(text) {
 		said := map[string]string{}
-		for _, m := range f.dictMember.FindAllStringSubmatch(text, -1) {
+		pairs := f.dictMember.FindAllStringSubmatch(text, -1)
+		long := len(pairs) > 32
+		for _, m := range pairs {
 			said[m[1]] = m[2]
+			long = long || len(f.param.FindAllString(m[3], -1)) > 32
 		}
 		left, ok := refCount(said["remaining"])
 		reset, timed := refCount(said["reset"])
-		if ok && timed {
-			all = append(all, refStatement{left, reset})
+		if ok && timed && !long {
+			all = append(all, refStatement{left: left, reset: reset})
 		}
 	}
+	said := slices.DeleteFunc(slices.Clone(all), func(s refStatement) bool { return refSpan(s.reset) == 0 })
 	for _, names := range families {
 		for i, text := range h[names.reset] {
-			s := refStatement{reset: f.reset(text, far)}
+			s := refStatement{quota: quotaName{names.remaining, i}, reset: f.reset(text, far)}
 			if s.reset == nil {
 				continue
 			}
 			if i < len(h[names.remaining]) {
 				if m := f.number.FindStringSubmatch(h[names.remaining][i]); m != nil {
 					r, _ := new(big.Rat).SetString(strings.Split(m[1], ".")[0])
-					if r.Sign() == 0 || !names.units {
+					same := func(s refStatement) bool { return s.left.Cmp(r) == 0 }
+					if !names.units && !slices.ContainsFunc(said, same) || names.units && r.Sign() == 0 {
 						s.left = r
 					}
 				}
@@ -212,37 +247,38 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 
 // advice is what readAdvice is to find, its spans cut to most.
 func (f *refFields) advice(status int, h http.Header, now time.Time, most time.Duration) advice {
+	h = refHeader(h)
 	far := now
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		far = date
 	}
 	span := func(r *big.Rat) time.Duration { return min(most, refSpan(r)) }
-	all := f.statements(h, far)
-	longest := time.Duration(0)
-	for _, s := range all {
+	var longest, usedUp time.Duration
+	var stated []statement
+	for _, s := range f.statements(h, far) {
 		longest = max(longest, span(s.reset))
+		if s.left == nil {
+			continue
+		}
+		left := int64(math.MaxInt64)
+		if n := s.left.Num(); n.IsInt64() {
+			left = n.Int64()
+		}
+		stated = append(stated, statement{s.quota, left, span(s.reset)})
+		if left == 0 {
+			usedUp = max(usedUp, span(s.reset))
+		}
 	}
-	all = slices.DeleteFunc(all, func(s refStatement) bool { return s.left == nil })
-	slices.SortStableFunc(all, func(a, b refStatement) int {
-		return cmp.Or(a.left.Cmp(b.left), b.reset.Cmp(a.reset))
-	})
-	used := len(all) > 0 && all[0].left.Sign() == 0
 	wait, said := f.wait(h, far)
 	switch {
 	case said && (status == 429 || status == 403 || status == 503):
-		return advice{refused: true, wait: span(wait)}
-	case used && (status == 429 || status == 403):
-		return advice{refused: true, wait: span(all[0].reset)}
+		return advice{refused: true, wait: span(wait), stated: stated}
+	case usedUp > 0 && (status == 429 || status == 403):
+		return advice{refused: true, wait: usedUp, stated: stated}
 	case status == 429:
-		return advice{refused: true, wait: longest}
-	case len(all) == 0:
-		return advice{}
+		return advice{refused: true, wait: longest, stated: stated}
 	}
-	left := int64(math.MaxInt64)
-	if n := all[0].left.Num(); n.IsInt64() {
-		left = n.Int64()
-	}
-	return advice{stated: true, left: left, reset: span(all[0].reset)}
+	return advice{stated: stated}
 }
 
 func (f *refFields) wait(h http.Header, far time.Time) (longest *big.Rat, said bool) {

@@ -19,7 +19,7 @@ type Rule struct {
 
 	// Limits are texts that weir.ParseSpec reads, such as "5/s burst 5"; all of
 	// them must fit. "unlimited" and "deny" stand alone. Among several, each is
-	// named by its period (1s, 1m, 1d), and two alike are refused until they
+	// named by its period (1s, 1m, 1d), or "slots", and two alike are refused until they
 	// have names of their own, in front of a colon:
 	//
 	//	Limits: []string{"burst: 20/s", "steady: 5/s burst 100"}
@@ -47,7 +47,7 @@ type Rule struct {
 	// that does not exist would have it.
 	DefaultPlan string
 
-	// Cost is how many units the request takes; nil is 1. An error, and a cost
+	// Cost is how many units of rates the request takes; nil is 1. An error, and a cost
 	// below 1, refuses the request with 400: what should cost nothing belongs
 	// to an unlimited plan. Of a *weir.FieldError the caller is told field and
 	// problem; other errors are for the observer alone. A cost above a limit's

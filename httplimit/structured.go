@@ -46,6 +46,13 @@ func (m *member) param(key string) bare {
 	return bare{}
 }
 
+// The most members of a list, and parameters of a member. The draft has a handful of
+// both; whoever sends more means something else, or harm.
+const (
+	mostMembers = 32
+	mostParams  = 32
+)
+
 // readList reads a List whose members are Strings, as RateLimit and
 // RateLimit-Policy are: from all lines of the field, or nothing.
 func readList(lines []string) []member {
@@ -82,7 +89,7 @@ func (s *scanner) members(read func() (member, bool)) (all []member) {
 	s.text = strings.TrimLeft(s.text, " ")
 	for s.text != "" {
 		m, ok := read()
-		if !ok {
+		if !ok || len(all) == mostMembers {
 			return nil
 		}
 		all = append(all, m)
@@ -124,7 +131,7 @@ func (s *scanner) params() (all []param, ok bool) {
 	for s.next(';') {
 		s.text = strings.TrimLeft(s.text, " ")
 		var p param
-		if p.key, ok = s.key(); !ok {
+		if p.key, ok = s.key(); !ok || len(all) == mostParams {
 			return nil, false
 		}
 		if s.next('=') {

@@ -78,8 +78,17 @@ func serving(t *testing.T, h http.Handler) *http.Transport {
 // A client behind a Transport and a server behind a Middleware: who obeys what the
 // server says is not refused, but for what was under way when he learnt of it.
 func TestTransportAndMiddlewareAgree(t *testing.T) {
-	for _, limit := range []string{"5/s", "10/min burst 3", "7 per 10s fixed-window"} {
-		t.Run(limit, func(t *testing.T) {
+	for _, c := range []struct {
+		limits []string
+		before int // requests one by one, and then a pause
+		most   time.Duration
+	}{
+		{[]string{"5/s"}, 1, 12 * s},
+		{[]string{"10/min burst 3"}, 1, 6 * time.Minute},
+		{[]string{"7 per 10s fixed-window"}, 1, 90 * s},
+		{[]string{"10/s", "100/h"}, 95, 34 * time.Minute}, // of the second 5 are left when all of the first is there again
+	} {
+		t.Run(strings.Join(c.limits, ", "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, err := memstore.New(memstore.Config{})
 				if err != nil {
@@ -88,7 +97,7 @@ func TestTransportAndMiddlewareAgree(t *testing.T) {
 				defer store.Close()
 				m, err := httplimit.New(httplimit.Config{
 					Store: store,
-					Rules: []httplimit.Rule{{Name: "api", Limits: []string{limit}, Key: []httplimit.Key{httplimit.Everyone()}}},
+					Rules: []httplimit.Rule{{Name: "api", Limits: c.limits, Key: []httplimit.Key{httplimit.Everyone()}}},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -108,17 +117,24 @@ func TestTransportAndMiddlewareAgree(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := &http.Client{Transport: tr}
-				defer c.CloseIdleConnections()
-				askFor(t, c, ok, "http://api.example/")
+				client := &http.Client{Transport: tr}
+				defer client.CloseIdleConnections()
+				for range c.before {
+					askFor(t, client, ok, "http://api.example/")
+				}
+				if c.before > 1 {
+					time.Sleep(3 * s)
+				}
 				begun := time.Now()
-				if got := many(t, c, 60, "http://api.example/"); got[ok] != 60 {
+				if got := many(t, client, 60, "http://api.example/"); got[ok] != 60 {
 					t.Errorf("%v", got)
 				}
 				if n := refused.Load(); n > 0 {
 					t.Errorf("%d were refused", n)
 				}
-				t.Logf("60 requests took %v", time.Since(begun))
+				if took := time.Since(begun); took > c.most {
+					t.Errorf("60 requests took %v, want no more than %v", took, c.most)
+				}
 			})
 		})
 	}

@@ -16,6 +16,7 @@ type call struct {
 	believed bool // the surface or the peer is believed: trusted headers count
 	engine   *Engine
 	peek     bool // nothing is charged: an explanation
+	slotless bool // the surface cannot tell when the request is over, so that it gets no slots
 
 	matched []int
 	work    []work
@@ -71,7 +72,7 @@ func (c *call) end() {
 	c.work = c.work[:0]
 	clear(c.parts)
 	c.parts, c.matched = c.parts[:0], c.matched[:0]
-	c.claims, c.token, c.why, c.peek = nil, tokenUnread, 0, false
+	c.claims, c.token, c.why, c.peek, c.slotless = nil, tokenUnread, 0, false, false
 	c.exempt, c.passed = nil, nil
 	if len(c.vain.Takes) > 0 { // seldom
 		c.vain.Reset()

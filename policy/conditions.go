@@ -34,12 +34,41 @@ func (k *conditions) fail(c *call) string {
 // hold reports whether the conditions hold.
 func (k *conditions) hold(c *call) bool { return k.fail(c) == "" }
 
+// holds reports whether the header is there, and holds what it must. What makes a
+// request exempt must be one line. A rule applies where any line holds, in whatever
+// spelling of the name, and any element of a list: lest a second line free of it.
 func (h *headerCondition) holds(c *call) bool {
 	lines := c.header(h.name)
-	if len(h.values) == 0 {
-		return len(lines) > 0
+	if h.once {
+		return len(lines) > 0 && len(h.values) == 0 || len(lines) == 1 && slices.Contains(h.values, lines[0])
 	}
-	return len(lines) == 1 && slices.Contains(h.values, lines[0])
+	if h.among(lines) {
+		return true
+	}
+	if slices.Contains(c.found.Policy.trustedHeaders, h.name) {
+		return false
+	}
+	for name, lines := range c.found.Request.Header {
+		if otherSpelling(name, h.name) && h.among(lines) {
+			return true
+		}
+	}
+	return false
+}
+
+// among reports whether one of these lines holds what the header must.
+func (h *headerCondition) among(lines []string) bool {
+	for _, line := range lines {
+		if len(h.values) == 0 || slices.Contains(h.values, line) {
+			return true
+		}
+		for element := range strings.SplitSeq(line, ",") {
+			if slices.Contains(h.values, strings.Trim(element, blank)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // patterns reads the patterns of a field.
@@ -126,10 +155,14 @@ func (c *compiler) exemptions() {
 		if len(e.Match) == 0 && len(e.IP) == 0 && len(e.Headers) == 0 {
 			c.refuse("empty-exempt", field, Span{}, "exempt: an entry without fields would exempt every request", "write match, ip or headers, or `enforce: off`")
 		}
-		c.policy.exempt = append(c.policy.exempt, &exemption{
+		made := &exemption{
 			index:      i,
 			patterns:   c.patterns(field+".match", e.Match),
 			conditions: c.conditions(field, e.IP, e.Headers),
-		})
+		}
+		for i := range made.headers {
+			made.headers[i].once = true
+		}
+		c.policy.exempt = append(c.policy.exempt, made)
 	}
 }

@@ -155,8 +155,9 @@ func (c *call) takes(how weir.How) {
 		if w.quota == nil || how == weir.Peek && !c.peek && a.Shadow {
 			continue
 		}
-		a.Take, a.Takes = len(o.Takes), len(w.quota.limits)
-		o.Takes = w.quota.appendTakes(o.Takes, c.take(i, how))
+		limits := c.limits(w.quota)
+		a.Take, a.Takes = len(o.Takes), len(limits)
+		o.Takes = appendTakes(o.Takes, limits, c.take(i, how))
 	}
 }
 
@@ -173,9 +174,17 @@ func (c *call) take(i int, how weir.How) weir.Take {
 	return t
 }
 
+// limits are those of a quota that this surface can keep to.
+func (c *call) limits(q *quota) []*weir.Limit {
+	if c.slotless {
+		return q.rates
+	}
+	return q.limits
+}
+
 // appendTakes appends a take under each limit.
-func (q *quota) appendTakes(list []weir.Take, t weir.Take) []weir.Take {
-	for _, t.Limit = range q.limits {
+func appendTakes(list []weir.Take, limits []*weir.Limit, t weir.Take) []weir.Take {
+	for _, t.Limit = range limits {
 		list = append(list, t)
 	}
 	return list
@@ -360,17 +369,28 @@ func (c *call) concludeLimits() {
 				o.Refusal = c.work[i].rule.refusal
 			}
 		}
-		if o.Delay > 0 && !a.Shadow && c.delays(a) {
+		if o.Delay > 0 && !a.Shadow && c.delays(a, c.toldDelay()) {
 			o.Refusal = c.work[i].rule.refusal
 		}
 	}
 }
 
-// delays reports whether it is a rule for which the request waits so long.
-func (c *call) delays(a *Applied) bool {
+// toldDelay is the longest delay that a refusal would tell.
+func (c *call) toldDelay() (longest weir.Micros) {
+	o := c.outcome()
+	for i := range o.Takes {
+		if o.Takes[i].Join == weir.All && o.Untold&(1<<i) == 0 {
+			longest = max(longest, o.Decisions[i].Delay)
+		}
+	}
+	return longest
+}
+
+// delays reports whether it is a rule that tells of such a delay.
+func (c *call) delays(a *Applied, delay weir.Micros) bool {
 	o := c.outcome()
 	for i := a.Take; i < a.Take+a.Takes; i++ {
-		if o.Decisions[i].Delay == o.Delay {
+		if o.Decisions[i].Delay == delay && o.Untold&(1<<i) == 0 {
 			return true
 		}
 	}

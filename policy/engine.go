@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/expect"
 )
 
 // EngineConfig is what an Engine works with.
@@ -87,7 +88,7 @@ func (e *Engine) Swap(p *Policy) error {
 	}
 	e.swapping.Lock()
 	defer e.swapping.Unlock()
-	if err := weir.ExpectOnly(e.store, p.reserved(e.guests), p.Limits()...); err != nil {
+	if err := expect.Only(e.store, p.reserved(e.guests), p.Limits()...); err != nil {
 		return err
 	}
 	e.current.Store(p)
@@ -114,7 +115,7 @@ func weakest(a, b Enforce) Enforce {
 
 // Decide is [weir.Decider].Decide: the way of a request is in decide.go.
 func (e *Engine) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
-	e.decide(ctx, e.current.Load(), r, o)
+	e.decide(ctx, e.current.Load(), r, o, false)
 }
 
 // Explain says how the request would be decided now, and why, by the same code
@@ -126,32 +127,45 @@ func (e *Engine) Explain(ctx context.Context, r *weir.Request) *Explanation {
 // By decides by one policy of the engine's, whatever Swap puts in place
 // meanwhile: for a surface whose other settings come from that policy, so that
 // no answer is half of one and half of another.
-func (e *Engine) By(p *Policy) *View { return &View{e, p} }
+func (e *Engine) By(p *Policy) *View { return &View{engine: e, policy: p} }
 
 // View is an Engine that decides by one policy: see [Engine.By]. It is a
 // [weir.Decider].
 type View struct {
-	engine *Engine
-	policy *Policy
+	engine   *Engine
+	policy   *Policy
+	slotless bool
+}
+
+// WithoutSlots leaves limits that count requests in flight (5 concurrent) out of
+// decisions: for a surface that is asked when a request begins and cannot tell when it
+// is over. Rates beside them in the same rule count. An Explain says what all limits
+// say even so.
+func (v *View) WithoutSlots() *View {
+	return &View{engine: v.engine, policy: v.policy, slotless: true}
 }
 
 // Decide is [weir.Decider].Decide.
 func (v *View) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
-	v.engine.decide(ctx, v.policy, r, o)
+	v.engine.decide(ctx, v.policy, r, o, v.slotless)
 }
 
 // GiveBack is [weir.Decider].GiveBack.
 func (v *View) GiveBack(ctx context.Context, o *weir.Outcome) error { return v.engine.GiveBack(ctx, o) }
+
+// Keep is [weir.Decider].Keep.
+func (v *View) Keep(o *weir.Outcome) *weir.Slots { return v.engine.Keep(o) }
 
 // Explain is that of [Engine.Explain].
 func (v *View) Explain(ctx context.Context, r *weir.Request) *Explanation {
 	return v.engine.explain(ctx, v.policy, r)
 }
 
-func (e *Engine) decide(ctx context.Context, p *Policy, r *weir.Request, o *weir.Outcome) {
+func (e *Engine) decide(ctx context.Context, p *Policy, r *weir.Request, o *weir.Outcome, slotless bool) {
 	c, _ := e.calls.Get().(*call)
 	defer e.release(c)
 	c.begin(e, p, r, o)
+	c.slotless = slotless
 	c.decide(ctx)
 	e.observe(ctx, &c.found)
 }
@@ -170,6 +184,9 @@ func (e *Engine) GiveBack(ctx context.Context, o *weir.Outcome) (err error) {
 	}()
 	return weir.GiveBack(ctx, e.store, o)
 }
+
+// Keep is [weir.Decider].Keep.
+func (e *Engine) Keep(o *weir.Outcome) *weir.Slots { return weir.Keep(e.store, o) }
 
 // PanicError is the Err of an outcome where something panicked that decides. The
 // request was answered as the rule's choice for faults says.

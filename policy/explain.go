@@ -81,9 +81,7 @@ func (e *Engine) explain(ctx context.Context, p *Policy, r *weir.Request) *Expla
 
 func (c *call) explain() *Explanation {
 	r, o := c.found.Request, c.outcome()
-	if c.found.Reason == ReasonOff { // decided before anything was read
-		c.path.Parse(r.Path, c.found.Policy.path)
-	}
+	c.path.Parse(r.Path, c.found.Policy.path) // what was decided may have been decided before it was read
 	x := &Explanation{
 		Method: r.Method, Host: r.Host, Path: c.path.String(),
 		Enforce: c.found.Enforce, Reason: c.found.Reason.String(),
@@ -155,11 +153,12 @@ func (c *call) needsToken() bool {
 }
 
 func (c *call) explainRule(r *rule) RuleExplanation {
-	x := RuleExplanation{Rule: r.Name, Shadow: r.Shadow || c.shadow(), Why: r.misfit(c)}
-	if c.found.Reason == ReasonRequest && c.path.Ambiguous() != match.None && !c.outcome().Allowed {
-		x.Why, x.Verdict = "the path can be read in two ways", notAsked
+	x := RuleExplanation{Rule: r.Name, Shadow: r.Shadow || c.shadow()}
+	if x.Why = c.unmatched(); x.Why != "" {
+		x.Verdict = notAsked
+		return x
 	}
-	if x.Why != "" {
+	if x.Why = r.misfit(c); x.Why != "" {
 		return x
 	}
 	x.Matched, x.Why = true, r.fit(c)
@@ -171,6 +170,20 @@ func (c *call) explainRule(r *rule) RuleExplanation {
 	}
 	x.Verdict = notAsked // decided before rules were looked at
 	return x
+}
+
+// unmatched is why a request was refused before rules were looked for; "" where it was
+// not.
+func (c *call) unmatched() string {
+	switch {
+	case c.found.Reason != ReasonRequest || len(c.work) > 0:
+		return ""
+	case small(c.found.Request.Method):
+		return "the method is not in capitals"
+	case c.path.Ambiguous() != match.None:
+		return "the path can be read in two ways"
+	}
+	return "the caller has no address"
 }
 
 // notAsked is the verdict of a rule that was not needed to decide.

@@ -31,3 +31,35 @@ rules:
 	f("GET /net", "198.51.100.1:1", "default_plan: the address is in none of the networks")
 	f("GET /net", "10.0.0.1:1", "default_plan: the address is not sure", "X-Forwarded-For: nonsense")
 }
+
+// Of a request that is refused before rules are looked for, no rule is said to match,
+// and its path is shown as it is.
+func TestExplanationOfWhatIsRefusedUnseen(t *testing.T) {
+	b := start(t, `
+rules:
+- {name: jobs, match: POST /jobs, limit: 2/h}
+- {name: root, match: "/{$}", limit: 2/h}
+- {name: all, limit: 2/h}
+`)
+	f := func(line, from, path, why string) {
+		t.Helper()
+		x := b.Explain(context.Background(), request(line, from))
+		if x.Path != path || x.Reason != "request" || x.Allowed {
+			t.Errorf("%s: path %q, %s", line, x.Path, x.Reason)
+		}
+		for _, r := range x.Rules {
+			if r.Matched || r.Verdict != "not asked" || r.Why != why {
+				t.Errorf("%s: %+v", line, r)
+			}
+		}
+	}
+	f("post /jobs", peer, "/jobs", "the method is not in capitals")
+	f("PoST /a%2fb", peer, "/a%2Fb", "the method is not in capitals")
+	f("POST /a%2fb", peer, "/a%2Fb", "the path can be read in two ways")
+	f("POST /jobs", "@", "/jobs", "the caller has no address")
+	for _, line := range []string{"POST /jobs", "GET /"} {
+		if x := b.Explain(context.Background(), request(line, peer)); !x.Allowed || !x.Rules[2].Matched || x.Rules[0].Matched == x.Rules[1].Matched {
+			t.Errorf("%s: %+v", line, x.Rules)
+		}
+	}
+}

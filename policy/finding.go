@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/clientip"
 )
@@ -63,3 +65,7 @@ type RuleInfo struct {
 	Shadow bool          // the rule's own
 	Limits []*weir.Limit // all versions, those of its plans included
 }
+
+// InFlight reports a rule that counts requests in flight, under a plan at least: it
+// needs a surface that keeps slots for as long as a request lasts.
+func (r *RuleInfo) InFlight() bool { return slices.ContainsFunc(r.Limits, inFlight) }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -72,18 +73,78 @@ func limitWord(name string) bool {
 func conditionHabit(kind, name string, value *yaml.Node) string {
 	switch name {
 	case "path", "paths", "route", "routes", "url", "uri", "endpoint", "prefix", "pattern", "method", "methods", "verb", "host", "hosts":
-		meant := "GET /healthz"
-		if kind == "rules[]" {
-			meant = "POST /login"
-		}
-		if _, err := match.ParsePattern(value.Value); value.Kind == yaml.ScalarNode && err == nil {
-			meant = value.Value
-		}
-		return "it is said by match: `match: " + visible(meant) + "`"
+		return matchHint(kind, name, value)
 	case "ips", "cidr", "cidrs", "network", "networks", "address", "addresses", "source_ip", "remote_addr":
 		return "did you mean ip?"
 	}
 	return ""
+}
+
+// matchHint says by which patterns a field is said, or gives an example where none
+// can be made of its value.
+func matchHint(kind, name string, value *yaml.Node) string {
+	meant, ok := patternsMeant(name, value)
+	switch {
+	case !ok:
+		return "it is said by match, such as `match: " + examplePattern(kind, name) + "`"
+	case unfinished(name):
+		return "it is said by match, in front of a path: `match: " + visible(meant) + "`"
+	}
+	return "it is said by match: `match: " + visible(meant) + "`"
+}
+
+// unfinished reports a field whose pattern lacks the path.
+func unfinished(name string) bool { return name == "method" || name == "methods" || name == "verb" }
+
+// patternsMeant writes the value of a field, one text or a list of them, as match has
+// it. It reports false where that is not possible.
+func patternsMeant(name string, value *yaml.Node) (text string, ok bool) {
+	if value.Kind == yaml.ScalarNode {
+		return patternMeant(name, value.Value)
+	}
+	if value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
+		return "", false
+	}
+	list := make([]string, len(value.Content))
+	for i, n := range value.Content {
+		if list[i], ok = patternMeant(name, n.Value); !ok || n.Kind != yaml.ScalarNode {
+			return "", false
+		}
+		if strings.ContainsAny(list[i], "{}[],") { // which would end it, in a list on one line
+			list[i] = strconv.Quote(list[i])
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]", true
+}
+
+// patternMeant is the pattern that fits what a field demands: a prefix has all below
+// it, a host every path. Three dots, which are no path, stand where one is to be
+// written.
+func patternMeant(name, text string) (pattern string, ok bool) {
+	pattern = text
+	switch {
+	case unfinished(name):
+		_, err := match.ParsePattern(strings.ToUpper(text) + " /")
+		return strings.ToUpper(text) + " /…", err == nil
+	case name == "prefix" && !strings.HasSuffix(text, "/"),
+		(name == "host" || name == "hosts") && !strings.Contains(text, "/"):
+		pattern += "/"
+	}
+	_, err := match.ParsePattern(pattern)
+	return pattern, err == nil
+}
+
+// examplePattern is one for a field whose value is no pattern.
+func examplePattern(kind, name string) string {
+	switch {
+	case name == "prefix":
+		return "/api/"
+	case name == "host" || name == "hosts":
+		return "api.example/"
+	case kind == "rules[]":
+		return "POST /login"
+	}
+	return "GET /healthz"
 }
 
 // ruleHabit is for what else rules are.

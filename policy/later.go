@@ -40,15 +40,10 @@ var laterVariables = [...]string{"WEIR_STORE", "WEIR_ON_ERROR", "WEIR_LISTEN_GRP
 // laterWord is what the text of a limit says that belongs to a later version, and
 // what to write instead.
 func laterWord(s weir.Spec) (word, instead string) {
-	const now = "write a bucket such as 10/min burst 20, or 10/min sliding-window or fixed-window"
-	switch {
-	case s.Block != (weir.Block{}):
+	if s.Block != (weir.Block{}) {
 		return "block", "leave it out: who is over a limit is refused until it has room again"
-	case s.Algorithm == weir.Concurrency:
-		return s.Algorithm.String(), "how many begin can be limited: " + now
-	default:
-		return s.Algorithm.String(), now
 	}
+	return s.Algorithm.String(), "write a bucket such as 10/min burst 20, or 10/min sliding-window or fixed-window"
 }
 
 // refuseLater refuses a limit that a later version will have, at the word that

@@ -99,6 +99,9 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 			continue
 		}
 		q.limits = append(q.limits, l)
+		if !inFlight(l) {
+			q.rates = append(q.rates, l)
+		}
 	}
 	r.Limits = append(r.Limits, q.limits...)
 	return q

@@ -21,6 +21,7 @@ func (c *compiler) lint() {
 	c.lintReach()
 	c.lintRoutes()
 	c.lintNumber()
+	c.lintSlots()
 	c.lintRoom()
 	c.lintUnused()
 	if c.config.ClientIP.IPv6Prefix > 64 {
@@ -188,6 +189,20 @@ func (c *compiler) lintNumber() {
 				c.warn("too-many-limits", r.field, fmt.Sprintf("%s may be under %d limits, and %d can be decided at once: beyond that it is refused", where, most, weir.MaxTakes), hint)
 				return
 			}
+		}
+	}
+}
+
+// lintSlots looks for limits on requests in flight that no listener can keep to. A
+// policy without any listener may stand behind a middleware, which can.
+func (c *compiler) lintSlots() {
+	l := c.config.Listeners()
+	if l.HTTP == nil || l.Proxy != nil {
+		return
+	}
+	for _, r := range c.policy.rules {
+		if r.InFlight() {
+			c.warn("slots-without-proxy", r.field, "rule "+r.Name+" counts requests in flight: only the proxy does that, and there is none", "write listen.proxy and upstream, or a rate such as 10/min")
 		}
 	}
 }

@@ -25,6 +25,12 @@ func (r *rule) mayBeWall(other *rule) bool {
 	return r != other && !invents && (len(r.fallback.limits) > 0 || r.fallback.deny)
 }
 
+// onlyInFlight reports a rule that bounds how many requests are served at once, and
+// not how many there are.
+func (r *rule) onlyInFlight() bool {
+	return len(r.fallback.limits) > 0 && len(r.fallback.rates) == 0
+}
+
 // notWall says why a rule that may be a wall is none for r.
 func (c *compiler) notWall(wall, r *rule) (why []string) {
 	if wall.Shadow && !r.Shadow {
@@ -38,6 +44,9 @@ func (c *compiler) notWall(wall, r *rule) (why []string) {
 	}
 	if !c.covers(wall.patterns, r.reach()) {
 		why = append(why, "its match leaves requests out")
+	}
+	if wall.onlyInFlight() && !r.onlyInFlight() {
+		why = append(why, "it counts requests in flight, and lets any number pass one after the other")
 	}
 	return why
 }

@@ -55,17 +55,15 @@ func only(lines []string) (string, bool) {
 	return lines[0], true
 }
 
-// cookie finds the value of a cookie (RFC 6265, section 4.2.1), and how often the
-// name is there.
+// cookie finds the value of a cookie, as net/http reads it, and how often the name is
+// there with a value, in whatever spelling.
 func cookie(lines []string, name string) (value string, count int) {
 	for _, line := range lines {
-		for line != "" {
-			var pair string
-			pair, line, _ = strings.Cut(line, ";")
-			n, v, is := strings.Cut(strings.Trim(pair, " \t"), "=")
-			if is && n == name {
-				count++
-				value = strings.Trim(v, `"`)
+		count += spellings(line, name, ";", blank+quotes)
+		for pair := range strings.SplitSeq(line, ";") {
+			n, v, _ := strings.Cut(pair, "=")
+			if v = strings.Trim(v, blank+quotes); strings.Trim(n, blank) == name && v != "" {
+				value = v
 			}
 		}
 	}
@@ -73,18 +71,16 @@ func cookie(lines []string, name string) (value string, count int) {
 }
 
 // query finds the value of a query parameter, as url.ParseQuery reads it, and how
-// often the name is there: pairs that hold a semicolon or a bad escape do not
-// count.
+// often the name is there with a value, in whatever spelling: pairs that hold a
+// semicolon or a bad escape have no value here, and may have one elsewhere.
 func query(raw, name string) (value string, count int) {
-	for raw != "" {
-		var pair string
-		pair, raw, _ = strings.Cut(raw, "&")
+	count = spellings(raw, name, "&;", "")
+	for pair := range strings.SplitSeq(raw, "&") {
 		n, v, _ := strings.Cut(pair, "=")
 		if strings.Contains(pair, ";") || !sameName(n, name) {
 			continue
 		}
-		if decoded, err := url.QueryUnescape(v); err == nil {
-			count++
+		if decoded, err := url.QueryUnescape(v); err == nil && decoded != "" {
 			value = decoded
 		}
 	}

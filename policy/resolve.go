@@ -70,7 +70,7 @@ func (c *call) keyOf(r *rule, a *Applied) (applies bool, cause weir.Cause, err e
 		switch {
 		case p.origin == fromIP:
 			return false, weir.ByRequest, noAddress()
-		case r.missing == MissingSkip && !c.twice(p):
+		case r.missing == MissingSkip && !c.traced(p):
 			return false, 0, nil
 		case r.missing == MissingDeny:
 			return false, weir.ByMissing, p.lacking()

@@ -33,8 +33,13 @@ type rule struct {
 type quota struct {
 	plan            string // "" where the rule has none
 	limits          []*weir.Limit
+	rates           []*weir.Limit // the limits without those that count requests in flight
 	unlimited, deny bool
 }
+
+// inFlight reports a limit that counts requests in flight: each holds a slot until it
+// is over.
+func inFlight(l *weir.Limit) bool { return l.Spec().Algorithm == weir.Concurrency }
 
 // exemption is a compiled Exempt.
 type exemption struct {
@@ -52,5 +57,6 @@ type conditions struct {
 // headerCondition is a header that must be there.
 type headerCondition struct {
 	name   string   // canonical
-	values []string // one of which it must hold, once; none: any
+	values []string // one of which it must hold; none: any
+	once   bool     // of an exemption: in one line, and no other
 }

@@ -133,7 +133,7 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 // checkCost refuses a cost that could never pass.
 func (c *compiler) checkCost(r *rule) {
 	for _, l := range r.Limits {
-		if r.cost > l.Capacity() {
+		if r.cost > l.Capacity() && !inFlight(l) { // which is one slot, whatever the cost
 			more := "burst"
 			if l.Spec().Algorithm == weir.LeakyBucket {
 				more = "queue"

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/duration"
 	"github.com/weirhq/weir/internal/suggest"
 )
 
@@ -142,23 +142,18 @@ func outOfRange(name, text string, f field) complaint {
 // ranged prints an end of a field's range.
 func ranged(f field, n int64) string {
 	if f.typ != nil && isDuration(f.typ) {
-		return weir.FormatDuration(time.Duration(n))
+		return duration.Format(time.Duration(n))
 	}
 	return strconv.FormatInt(n, 10)
 }
 
 func setDuration(name, text string, f field, v reflect.Value) complaint {
-	d, err := weir.ParseDuration(text)
-	if err != nil {
-		e, ok := errors.AsType[*weir.FieldError](err)
-		if !ok {
-			return complaint{"bad-duration", name + ": " + err.Error(), ""}
-		}
-		hint := e.Remedy
+	d, problem, hint := duration.Parse(text)
+	if problem != "" {
 		if strings.Trim(text, "0123456789") == "" && strings.Trim(text, "0") != "" {
 			hint = "a number alone has no unit: write " + text + "s, or another such as 5m or 12h"
 		}
-		return complaint{"bad-duration", fmt.Sprintf("%s %q: %s", name, text, e.Problem), hint}
+		return complaint{"bad-duration", fmt.Sprintf("%s %q: %s", name, text, problem), hint}
 	}
 	if c := checkRange(name, text, int64(d), f); c != (complaint{}) {
 		return c

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/policy/internal/token"
@@ -32,17 +33,20 @@ func (c *compiler) singles(r *rule) {
 // readMethod refuses a method that is not in capitals, as all methods are that
 // anybody has registered: some servers take `post` for POST.
 func (c *call) readMethod() bool {
-	m := c.found.Request.Method
-	for i := range len(m) {
-		if 'a' <= m[i] && m[i] <= 'z' {
-			return c.shadow() || c.bad(weir.Invalid("method", "", "it is not in capitals, and some servers do not mind", "send it in capitals"))
-		}
+	if !small(c.found.Request.Method) || c.shadow() {
+		return true
 	}
-	return true
+	return c.bad(weir.Invalid("method", "", "it is not in capitals, and some servers do not mind", "send it in capitals"))
+}
+
+// small reports whether there are small letters in a method.
+func small(method string) bool {
+	return strings.ContainsFunc(method, func(r rune) bool { return 'a' <= r && r <= 'z' })
 }
 
 // readOnce refuses a header that a rule reads and that comes in several lines, or
-// holds a token in a form that some servers read.
+// under another spelling of its name, or holds a token in a form that some servers
+// read.
 func (c *call) readOnce() bool {
 	for i := range c.work {
 		r := c.work[i].rule
@@ -52,6 +56,9 @@ func (c *call) readOnce() bool {
 		for _, name := range r.singles {
 			if len(c.header(name)) > 1 {
 				return c.bad(weir.Invalid("header "+name, "", "it comes in several lines, of which a server may read any", "send it in one"))
+			}
+			if c.spelt(name) {
+				return c.bad(weir.Invalid("header "+name, "", "it comes in another spelling, which some servers take for the same name", "send it as it is written here"))
 			}
 		}
 		if r.needsToken && c.garbled() {
@@ -69,21 +76,4 @@ func (c *call) garbled() bool {
 	}
 	line, ok := only(c.header(from.name))
 	return ok && token.Garbled(line)
-}
-
-// twice reports whether a part of the key is there, and not to be read, because it
-// comes more than once. Browsers do send a cookie twice.
-func (c *call) twice(p part) bool {
-	if p.origin == fromJWT {
-		p = c.found.Policy.tokenFrom
-	}
-	count := 0
-	switch p.origin {
-	case fromCookie:
-		_, count = cookie(c.found.Request.Header["Cookie"], p.name)
-	case fromQuery:
-		_, count = query(c.found.Request.Query, p.name)
-	default: // a header is refused before that
-	}
-	return count > 1
 }

@@ -3,6 +3,8 @@ package policy_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/weirhq/weir/policy"
 )
 
 // Some servers take a method in small letters for the one that a rule names.
@@ -71,4 +73,134 @@ rules:
 	b.want("allowed limits", "GET /q?k=1&k=2", peer)
 	b.want("refused limits", "GET /q?k=3&k=4", peer)
 	b.want("allowed limits", "GET /q", peer)
+}
+
+// skipping is a bench whose rule under test skips who has no part of its key.
+func skipping(t *testing.T, key, more string) *bench {
+	t.Helper()
+	return startTokens(t, more+`
+rules:
+- {name: wide, match: /, limit: 1000/h}
+- {name: narrow, match: /, key: "`+key+`", missing: skip, limit: 2/h}
+`)
+}
+
+// Who is over his limit stays so however he writes his key: in a form that weir does not
+// read, and an application does, he is counted by address, or answered 400. Who bears no
+// trace of a key is skipped.
+func TestKeysInOtherForms(t *testing.T) {
+	f := func(limited bool, key, line string, headers ...string) {
+		t.Helper()
+		b := skipping(t, key, "")
+		n := 0
+		for range 20 {
+			if b.ask(line, peer, headers...); b.last.Allowed {
+				n++
+			}
+		}
+		if limited && n > 2 || !limited && n != 20 {
+			t.Errorf("%s: %s %.60q: %d of 20 allowed", key, line, headers, n)
+		}
+	}
+	const basic = "Authorization: Basic "
+	for _, cookies := range []string{
+		"session=k", "session =k", "session\t=k", " session= k", `session="k"`, "a=1;session=k", "a=1, session=k", "a=1 session=k",
+		"Session=k", "%73ession=k", "session=k; session=l",
+	} {
+		f(true, "cookie:session", "GET /", "Cookie: "+cookies)
+	}
+	for _, cookies := range []string{"session=", `session=""`, "session", "mysession=k", "a=session", ""} {
+		f(false, "cookie:session", "GET /", "Cookie: "+cookies)
+	}
+	for _, line := range []string{
+		basic + "YWxpY2U6cHd4", basic + "YWxpY2U6cHc", "Authorization: Basic\tYWxpY2U6cHc=", basic + "YWxp!Y2U6cHc=",
+		basic + strings.Repeat(" ", 4100) + "YWxpY2U6cHc=", "Authorization: Foo YWxpY2U6cHc=", "Authorization: YWxpY2U6cHc=", basic + "OnB3",
+	} {
+		f(true, "basic:user", "GET /", line)
+	}
+	for _, line := range []string{"Authorization: Bearer abc", basic, "Authorization: ", "X-Other: a"} {
+		f(false, "basic:user", "GET /", line)
+	}
+	f(true, "header:X-Api-Key", "GET /", "X_api_key: k")
+	f(true, "header:X-Api-Key", "GET /", "X-Api_key: k")
+	f(true, "header:X-Api-Key", "GET /", "X-Api-Key: 1", "X_api_key: k")
+	f(false, "header:X-Api-Key", "GET /", "X-Api-Key: ")
+	f(false, "header:X-Api-Key", "GET /", "X-Api-Keys: k")
+	for _, query := range []string{"api_key=k", "a=1;api_key=k", "api_key=k;a=1", "api_key=%zz", "api.key=k", "API_KEY=k", "api_key[]=k", "api%5Fkey=k"} {
+		f(true, "query:api_key", "GET /?"+query)
+	}
+	for _, query := range []string{"", "api_key", "api_key=", "a=api_key", "my_api_key=k"} {
+		f(false, "query:api_key", "GET /?"+query)
+	}
+}
+
+// A token as well.
+func TestTokensInOtherForms(t *testing.T) {
+	text := strings.TrimPrefix(token(t, secret, "sub", "ann"), "Authorization: Bearer ")
+	stale := strings.TrimPrefix(token(t, secret, "sub", "ann", "exp", 1), "Authorization: Bearer ")
+	f := func(limited bool, from, line string) {
+		t.Helper()
+		b := skipping(t, "jwt:sub", "jwt: {keys: file:secret, algorithms: [HS256], from: "+from+"}")
+		n := 0
+		for range 20 {
+			if b.ask("GET /", peer, strings.NewReplacer("TOKEN", text, "STALE", stale).Replace(line)); b.last.Allowed {
+				n++
+			}
+		}
+		if limited && n > 2 || !limited && n != 20 {
+			t.Errorf("%s: %q: %d of 20 allowed", from, line, n)
+		}
+	}
+	for _, form := range []string{"Bearer TOKEN", "Bearer\tTOKEN", "Foo TOKEN", "TOKEN", "JWT TOKEN", "BearerTOKEN", `"Bearer" TOKEN`, "Token token=TOKEN", "Bearer TOKEN " + strings.Repeat("x", 9000)} {
+		f(true, "header Authorization", "Authorization: "+form)
+	}
+	for _, form := range []string{"Basic dTpw", "Bearer", "", "Bearer opaque", "Bearer STALE", `Digest realm="key.example.com"`} {
+		f(false, "header Authorization", "Authorization: "+form)
+	}
+	for _, form := range []string{"TOKEN", "Bearer TOKEN", `"TOKEN"`, "TOKEN,", "opaque", "TOKEN" + strings.Repeat("x", 9000)} {
+		f(true, "header X-Token", "X-Token: "+form)
+	}
+	f(true, "header X-Token", "X_token: TOKEN")
+	f(false, "header X-Token", "X-Token: STALE")
+	f(false, "header X-Token", "Authorization: Bearer TOKEN")
+	for _, form := range []string{"tok=TOKEN", "tok =TOKEN", "tok= TOKEN", `tok="TOKEN"`, "tok=x; tok=TOKEN", "Tok=TOKEN", "tok=Bearer TOKEN"} {
+		f(true, "cookie tok", "Cookie: "+form)
+	}
+	f(false, "cookie tok", "Cookie: tok=STALE")
+	f(false, "cookie tok", "Cookie: tok=")
+}
+
+// A second line, another spelling or a list frees nobody of a rule, and makes nobody
+// exempt.
+func TestConditionsOfHeaders(t *testing.T) {
+	f := func(rule, exempt bool, headers ...string) {
+		t.Helper()
+		b := start(t, `
+exempt: [{headers: {X-Probe: [a-long-secret-that-nobody-guesses]}}]
+rules:
+- {name: wide, match: /, limit: 1000/h}
+- {name: narrow, match: /, headers: {X-Mode: [expensive, dear]}, limit: 2/h}
+- {name: any, match: /, headers: {X-Any: true}, limit: 2/h}
+`)
+		b.ask("GET /", peer, headers...)
+		if got := len(b.last.Takes) > 1; got != rule || b.seen.reason == policy.ReasonExempt != exempt {
+			t.Errorf("%q: a rule %t, %s", headers, got, b.seen.reason)
+		}
+	}
+	f(false, false)
+	f(true, false, "X-Mode: expensive")
+	f(true, false, "X-Mode: dear")
+	f(true, false, "X-Mode: expensive", "X-Mode: cheap")
+	f(true, false, "X-Mode: cheap", "X-Mode: expensive")
+	f(true, false, "X-Mode: cheap, expensive")
+	f(true, false, "X_mode: expensive")
+	f(true, false, "X-Mode: cheap", "X_mode: expensive")
+	f(true, false, "X-Any: ")
+	f(true, false, "X_any: x")
+	f(false, false, "X-Mode: cheap")
+	f(false, false, "X-Mode: inexpensive")
+	f(false, true, "X-Probe: a-long-secret-that-nobody-guesses")
+	f(false, false, "X-Probe: a-long-secret-that-nobody-guesses", "X-Probe: x")
+	f(false, false, "X-Probe: x, a-long-secret-that-nobody-guesses")
+	f(false, false, "X_probe: a-long-secret-that-nobody-guesses")
 }

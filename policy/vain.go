@@ -11,7 +11,8 @@ import (
 // refused: so anybody could have signatures computed, and keys looked up, as much
 // as he likes. Against that stand the limits of blind rules, which no token and no
 // secret has a say in: they are charged for what is presented in vain, and where
-// they are used up they answer for all others.
+// they are used up they answer for all others. Whoever is let in, and then not served,
+// has presented in vain as well what was in vain.
 
 // blind reports a rule that decides alike whatever token or key is presented.
 func (r *rule) blind() bool { return !r.needsToken && !r.secret }
@@ -21,7 +22,11 @@ func (r *rule) blind() bool { return !r.needsToken && !r.secret }
 // refuses him.
 func (c *call) settle(ctx context.Context) {
 	o := c.outcome()
-	if o.Allowed || o.Cause == weir.ByFault || o.Cause == weir.ByRequest {
+	switch {
+	case o.Allowed:
+		c.foresee()
+		return
+	case o.Cause == weir.ByFault, o.Cause == weir.ByRequest:
 		return
 	}
 	limits := o.Cause == weir.ByLimits
@@ -34,6 +39,56 @@ func (c *call) settle(ctx context.Context) {
 		c.askBlind(ctx, 0)
 	case vain, shown && !limits:
 		c.askBlind(ctx, weir.Peek)
+	}
+}
+
+// foresee prepares the outcome of a request that is let in for what may come: it does
+// not go on, gives its charge back, and is refused for a delay, or is not served.
+func (c *call) foresee() {
+	if c.outcome().Cause != weir.ByLimits {
+		return
+	}
+	shown, vain := c.presented()
+	if vain {
+		c.keepCharges()
+	}
+	if shown && c.blindDelays() {
+		c.keepUntold()
+	}
+}
+
+// keepCharges leaves the limits that need no token charged, whatever becomes of the
+// request: there is no receipt for what they were charged. A slot is no charge, and
+// is free when the request is over.
+func (c *call) keepCharges() {
+	o := c.outcome()
+	for i := range c.work {
+		if c.work[i].rule.needsToken {
+			continue
+		}
+		a := &c.found.Applied[i]
+		for k := a.Take; k < a.Take+a.Takes; k++ {
+			if !inFlight(o.Takes[k].Limit) {
+				o.Decisions[k].Receipt = weir.Receipt{}
+			}
+		}
+	}
+}
+
+// blindDelays reports whether a limit of a blind rule is among those that delay.
+func (c *call) blindDelays() bool {
+	return c.outcome().Delay > 0 && c.anyBlind(func(d *weir.Decision) bool { return d.Delay > 0 })
+}
+
+// keepUntold says that a refusal for a delay is to tell of blind rules alone, as
+// tellBlind does.
+func (c *call) keepUntold() {
+	o := c.outcome()
+	for i := range c.work {
+		a := &c.found.Applied[i]
+		for k := a.Take; k < a.Take+a.Takes && !c.work[i].rule.blind(); k++ {
+			o.Untold |= 1 << k
+		}
 	}
 }
 
@@ -52,6 +107,12 @@ func (c *call) presented() (shown, vain bool) {
 
 // blindRefuses reports whether a limit of a blind rule is among those that refuse.
 func (c *call) blindRefuses() bool {
+	return c.anyBlind(func(d *weir.Decision) bool { return !d.Allowed })
+}
+
+// anyBlind reports whether something holds of a limit of a blind rule that is not in
+// shadow.
+func (c *call) anyBlind(holds func(*weir.Decision) bool) bool {
 	o := c.outcome()
 	for i := range c.work {
 		a := &c.found.Applied[i]
@@ -59,7 +120,7 @@ func (c *call) blindRefuses() bool {
 			continue
 		}
 		for k := a.Take; k < a.Take+a.Takes; k++ {
-			if !o.Decisions[k].Allowed {
+			if holds(&o.Decisions[k]) {
 				return true
 			}
 		}
@@ -154,7 +215,12 @@ func (c *call) addTakes(v *weir.Outcome, how weir.How, s say) {
 		if s != decides {
 			t.Join = weir.Advise
 		}
-		v.Takes = w.quota.appendTakes(v.Takes, t)
+		v.Takes = appendTakes(v.Takes, c.limits(w.quota), t)
+	}
+	for i := range v.Takes[n:] { // of a request that is refused nobody would give slots back
+		if t := &v.Takes[n+i]; inFlight(t.Limit) {
+			t.How = weir.Peek
+		}
 	}
 	if len(v.Takes) > weir.MaxTakes {
 		clear(v.Takes[n:])
@@ -186,7 +252,7 @@ func (c *call) refuseBlind(n int) {
 		a := &c.found.Applied[i]
 		a.Take, a.Takes = n, 0
 		if w := &c.work[i]; w.quota != nil && w.rule.blind() && !a.Shadow {
-			a.Takes = len(w.quota.limits)
+			a.Takes = len(c.limits(w.quota))
 		}
 		n += a.Takes
 	}
@@ -200,7 +266,7 @@ func (c *call) askAgain(ctx context.Context) {
 	v.Reset()
 	v.Takes = append(v.Takes, o.Takes...)
 	for i := range v.Takes {
-		v.Takes[i].How = weir.Peek
+		v.Takes[i].How, v.Takes[i].Slot = weir.Peek, weir.SlotID{}
 	}
 	if c.decideIn(ctx, v) == nil && !v.Allowed {
 		c.tell(v)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // WorstCase is what one limit comes to at its worst, and what it costs the table.
@@ -22,32 +23,45 @@ type WorstCase struct {
 	// most units of one caller that can pass within that time, and within 24
 	// hours: see weir.Limit.Most, also for what may come on top.
 	Period    time.Duration `json:"period_ns"`
-	PerPeriod int64         `json:"per_period"`
-	PerDay    int64         `json:"per_day"`
+	PerPeriod int64         `json:"per_period,omitempty"`
+	PerDay    int64         `json:"per_day,omitempty"`
+
+	// AtOnce is how many requests of one caller may be in flight, of a limit that
+	// bounds that and no number in a time; then Period, PerPeriod and PerDay are 0.
+	AtOnce int64 `json:"at_once,omitempty"`
 
 	// LongestDelay is the longest that a leaky bucket keeps a request waiting; what
 	// can pass is counted as it goes on, by requests of the rule's own cost.
 	LongestDelay time.Duration `json:"longest_delay_ns,omitempty"`
 
 	// PinnedOne and PinnedFull are how long a caller holds a place in the table
-	// after one unit, and after as many as fit.
+	// after one unit, and after as many as fit. Of slots they are the lease: so
+	// long does a caller hold it whose requests are not done.
 	PinnedOne  time.Duration `json:"pinned_one_ns"`
 	PinnedFull time.Duration `json:"pinned_full_ns"`
 
 	// Keys is how many places are kept for the limit's rule whatever others do,
-	// divided by the limits that a caller of it holds at once. KeysPerSecond is
-	// how many new callers a second that is enough for, if each sends one
-	// request.
+	// divided by those that a caller takes: one for each of its limits, and more
+	// for a sliding log and for slots (weir.Limit.Memory). KeysPerSecond is how many
+	// new callers a second that is enough for, if each sends one request.
 	Keys          int64 `json:"keys"`
 	KeysPerSecond int64 `json:"keys_per_second"`
 
-	// Bytes is what that many places take.
+	// Bytes is what that many callers take under this limit, at most.
 	Bytes int64 `json:"bytes"`
 }
 
-// bytesPerKey is what one caller of one limit takes in memory, as measured: see
+// bytesPerKey is what one place takes in memory, as measured: see
 // TestFloodBytesPerKey.
 const bytesPerKey = 32
+
+// places is how many places one caller takes under some limits together.
+func places(limits []*weir.Limit) (n int64) {
+	for _, l := range limits {
+		n += int64(l.Memory()) / bytesPerKey
+	}
+	return max(1, n)
+}
 
 // Worst gives the worst case of each version of each limit, in the order of the
 // file.
@@ -57,7 +71,7 @@ func (p *Policy) Worst() []WorstCase {
 	for i, r := range p.rules {
 		add := func(q *quota) {
 			for _, l := range q.limits {
-				list = append(list, worst(r, q.plan, l, share[i]/int64(len(q.limits))))
+				list = append(list, worst(r, q.plan, l, share[i]/places(q.limits)))
 			}
 		}
 		seen := map[*quota]bool{r.fallback: true}
@@ -84,11 +98,14 @@ func worst(r *rule, plan string, l *weir.Limit, keys int64) WorstCase {
 		Rule: r.Name, Plan: plan, Limit: l.Name(), Text: l.String(),
 		Period: period, PerPeriod: l.Most(micros(period)), PerDay: l.Most(micros(day)),
 		PinnedOne: one.Duration(), PinnedFull: full.Duration(),
-		Keys: keys, Bytes: keys * bytesPerKey,
+		Keys: keys, Bytes: keys * int64(l.Memory()),
 	}
 	if w.LongestDelay = l.LongestDelay().Duration(); l.Spec().Algorithm == weir.LeakyBucket {
 		held := l.Capacity() - min(r.cost, l.Capacity()) // what one request could ask for beyond its cost
 		w.PerPeriod, w.PerDay = w.PerPeriod-held, w.PerDay-held
+	}
+	if inFlight(l) {
+		w.AtOnce, w.PerDay = l.Capacity(), 0
 	}
 	w.KeysPerSecond = keys * int64(time.Second) / int64(max(w.PinnedOne, time.Microsecond))
 	return w
@@ -98,15 +115,18 @@ func worst(r *rule, plan string, l *weir.Limit, keys int64) WorstCase {
 func micros(d time.Duration) weir.Micros { return weir.Micros(d / time.Microsecond) }
 
 // String is one line: `30/day fixed-window: up to 60 within 1d`, of a leaky bucket
-// with how long it may take: `…, each after 1s at most`.
+// with how long it may take: `…, each after 1s at most`; of slots `…: up to 5 at once`.
 func (w *WorstCase) String() string {
+	if w.AtOnce > 0 {
+		return fmt.Sprintf("%s: up to %s at once", w.Text, grouped(w.AtOnce))
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, grouped(w.PerPeriod), weir.FormatDuration(w.Period))
+	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, grouped(w.PerPeriod), duration.Format(w.Period))
 	if w.Period < 24*time.Hour {
 		fmt.Fprintf(&b, ", %s within 24h", grouped(w.PerDay))
 	}
 	if w.LongestDelay > 0 {
-		fmt.Fprintf(&b, ", each after %s at most", weir.FormatDuration(w.LongestDelay))
+		fmt.Fprintf(&b, ", each after %s at most", duration.Format(w.LongestDelay))
 	}
 	return b.String()
 }
@@ -114,9 +134,12 @@ func (w *WorstCase) String() string {
 // Room is one line: `room for 87,500 callers (14,000 kB), 14,583 new ones a second;
 // one is remembered for 6s to 1m`.
 func (w *WorstCase) Room() string {
-	held := weir.FormatDuration(w.PinnedOne)
+	if w.AtOnce > 0 {
+		return fmt.Sprintf("room for %s callers with requests in flight (%s kB)", grouped(w.Keys), grouped((w.Bytes+999)/1000))
+	}
+	held := duration.Format(w.PinnedOne)
 	if w.PinnedFull > w.PinnedOne {
-		held += " to " + weir.FormatDuration(w.PinnedFull)
+		held += " to " + duration.Format(w.PinnedFull)
 	}
 	count, unit := w.pace()
 	return fmt.Sprintf("room for %s callers (%s kB), %s new ones %s; one is remembered for %s", grouped(w.Keys), grouped((w.Bytes+999)/1000), grouped(count), unit, held)
@@ -200,7 +223,7 @@ func (c *compiler) lintRoom() {
 					"if the period is meant, accept that, and restart rarely")
 			}
 			if w.LongestDelay > longWait {
-				c.warn("long-wait", path, fmt.Sprintf("limit %s keeps a request waiting for up to %s: whoever has sent it has given up by then, or a proxy between", w.Text, weir.FormatDuration(w.LongestDelay)),
+				c.warn("long-wait", path, fmt.Sprintf("limit %s keeps a request waiting for up to %s: whoever has sent it has given up by then, or a proxy between", w.Text, duration.Format(w.LongestDelay)),
 					"write a shorter wait, such as wait 10s: who would wait longer is refused and told when to come back")
 			}
 			if w.lacks() > tight.lacks() {
@@ -210,8 +233,8 @@ func (c *compiler) lintRoom() {
 		if r.counts() && tight.lacks() > 0 {
 			count, unit := tight.pace()
 			c.warn("little-room", path, fmt.Sprintf("limit %s has room for %s callers, each for %s or longer: if more than %s new ones %s come, those without room may %s",
-				tight.Text, grouped(tight.Keys), weir.FormatDuration(tight.PinnedOne), grouped(count), unit, c.withoutRoom()),
-				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", tight.needs()*int64(max(1, len(r.fallback.limits)))))
+				tight.Text, grouped(tight.Keys), duration.Format(tight.PinnedOne), grouped(count), unit, c.withoutRoom()),
+				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", tight.needs()*places(r.fallback.limits)))
 		}
 	}
 }
@@ -228,9 +251,13 @@ func (c *compiler) withoutRoom() string {
 	return "share counts, and are refused too early"
 }
 
-// needs is how many places the limit should have; lacks is how many more that is
-// than it has.
+// needs is how many callers the limit should have room for; lacks is how many more
+// that is than it has. Of slots nobody knows: a caller has his for as long as his
+// requests last.
 func (w *WorstCase) needs() int64 {
+	if w.AtOnce > 0 {
+		return 0
+	}
 	const each = time.Second / newKeysPerSecond // one place for each of so many
 	return min(int64(w.PinnedOne/each), enoughKeys)
 }

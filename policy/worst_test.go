@@ -8,7 +8,7 @@ import (
 func TestWorst(t *testing.T) {
 	p, found := loadText(`
 version: 1
-memory: {max_keys: 192000}
+memory: {max_keys: 194972}
 plans:
   free: [10/min, 200/day fixed-window]
   staff: unlimited
@@ -20,6 +20,7 @@ rules:
   - {name: c, limit: 30/min sliding-window, max_keys: 7000}
   - {name: d, limit: 10/s leaky-bucket wait 1500ms, max_keys: 4000}
   - {name: e, limit: 1/s leaky-bucket queue 5, cost: 2, max_keys: 3000}
+  - {name: f, limits: [10/min sliding-log, 5 concurrent], max_keys: 1300}
 `)
 	if p == nil {
 		t.Fatal(found)
@@ -50,6 +51,14 @@ rules:
 			Rule: "e", Limit: "e", Text: "1/s leaky-bucket queue 5", Period: time.Second, PerPeriod: 2, PerDay: 86_401, LongestDelay: 5 * time.Second,
 			PinnedOne: time.Second, PinnedFull: 6 * time.Second, Keys: 3000, KeysPerSecond: 3000, Bytes: 3000 * bytesPerKey,
 		},
+		{ // 1300 places, of which a caller takes 7 and 6
+			Rule: "f", Limit: "f/1m", Text: "10/min sliding-log", Period: time.Minute, PerPeriod: 10, PerDay: 14_400,
+			PinnedOne: time.Minute, PinnedFull: time.Minute, Keys: 100, KeysPerSecond: 1, Bytes: 100 * 7 * bytesPerKey,
+		},
+		{
+			Rule: "f", Limit: "f/slots", Text: "5 concurrent", AtOnce: 5,
+			PinnedOne: time.Minute, PinnedFull: time.Minute, Keys: 100, KeysPerSecond: 1, Bytes: 100 * 6 * bytesPerKey,
+		},
 	} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("%d\ngot  %+v\nwant %+v", i, got, want)
@@ -62,10 +71,15 @@ rules:
 		"30/min sliding-window: up to 59 within 1m, 43,229 within 24h",
 		"10/s leaky-bucket wait 1s500ms: up to 10 within 1s, 864,000 within 24h, each after 1s500ms at most",
 		"1/s leaky-bucket queue 5: up to 2 within 1s, 86,401 within 24h, each after 5s at most",
+		"10/min sliding-log: up to 10 within 1m, 14,400 within 24h",
+		"5 concurrent: up to 5 at once",
 	} {
 		if got[i].String() != want {
 			t.Errorf("got %s, want %s", got[i].String(), want)
 		}
+	}
+	if want := "room for 100 callers with requests in flight (20 kB)"; got[7].Room() != want {
+		t.Errorf("got %s, want %s", got[7].Room(), want)
 	}
 	for i, want := range []string{
 		"room for 25,000 callers (800 kB), 4,166 new ones a second; one is remembered for 6s to 1m",

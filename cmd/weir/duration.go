@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // durationFlag is a span as limits and rules files have it.
@@ -28,7 +28,7 @@ func (f *durationFlag) String() string {
 	if *f.to == 0 {
 		return "0"
 	}
-	return weir.FormatDuration(*f.to)
+	return duration.Format(*f.to)
 }
 
 // Set reads a value. The error is a misuse that names the flag.
@@ -37,16 +37,13 @@ func (f *durationFlag) Set(text string) error {
 		*f.to = 0
 		return nil
 	}
-	d, err := weir.ParseDuration(text)
-	if err == nil {
+	d, problem, remedy := duration.Parse(text)
+	if problem == "" {
 		*f.to = d
 		return nil
 	}
-	if _, err := weir.ParseDuration(text + "s"); err == nil {
+	if _, missing, _ := duration.Parse(text + "s"); missing == "" {
 		return usagef("--%s %s: a unit is missing; write %ss", f.name, text, text)
 	}
-	if refused, ok := errors.AsType[*weir.FieldError](err); ok {
-		return usagef("--%s %s: %s; %s", f.name, text, refused.Problem, refused.Remedy)
-	}
-	return usagef("--%s %s: %w", f.name, text, err)
+	return usagef("--%s %s: %s; %s", f.name, text, problem, cmp.Or(remedy, duration.Remedy))
 }

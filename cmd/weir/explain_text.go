@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
 	"github.com/weirhq/weir/policy"
 )
@@ -214,6 +215,8 @@ func limitText(l *policy.LimitExplanation) string {
 	switch {
 	case l.Never:
 		text += fmt.Sprintf("never fits, the capacity is %d", l.Capacity)
+	case !l.Allowed && inFlight(l):
+		text += fmt.Sprintf("refuses, %d of %d left, fits when a request is over, or in %s", l.Remaining, l.Capacity, milliseconds(l.RetryAfterMS))
 	case !l.Allowed:
 		text += fmt.Sprintf("refuses, %d of %d left, fits in %s", l.Remaining, l.Capacity, milliseconds(l.RetryAfterMS))
 	default:
@@ -226,6 +229,12 @@ func limitText(l *policy.LimitExplanation) string {
 		text += ", mode " + l.Mode
 	}
 	return text
+}
+
+// inFlight reports a limit that counts requests in flight.
+func inFlight(l *policy.LimitExplanation) bool {
+	spec, err := weir.ParseSpec(l.Text)
+	return err == nil && spec.Algorithm == weir.Concurrency
 }
 
 // verdict is what the caller gets.

@@ -99,3 +99,19 @@ func TestRulesThatDoNotApply(t *testing.T) {
 	f(12, "\ndo not apply: r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11 (--all says why)\n")
 	f(1000, "\ndo not apply: r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11 and 988 more (--all says why)\n")
 }
+
+// When a slot is free is nobody's to say; when a unit is, is.
+func TestLimitsInWords(t *testing.T) {
+	f := func(l policy.LimitExplanation, want string) {
+		t.Helper()
+		if got := limitText(&l); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	l := policy.LimitExplanation{Limit: "api", Text: "5 concurrent", Cost: 1, Capacity: 5, RetryAfterMS: 30_000}
+	f(l, "5 concurrent (api), cost 1: refuses, 0 of 5 left, fits when a request is over, or in 30s")
+	l.Text = "5/min"
+	f(l, "5/min (api), cost 1: refuses, 0 of 5 left, fits in 30s")
+	l.Allowed, l.Remaining = true, 4
+	f(l, "5/min (api), cost 1: fits, 4 of 5 left")
+}

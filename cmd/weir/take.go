@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/decide"
+	"github.com/weirhq/weir/internal/duration"
 )
 
 // takeFlags are those of `weir take`.
@@ -99,5 +100,5 @@ func printTake(w io.Writer, a *decide.TakeAnswer, cost int64) error {
 
 // milliseconds prints a span as limits have it: 180ms, 1m30s.
 func milliseconds(ms int64) string {
-	return weir.FormatDuration(time.Duration(ms) * time.Millisecond)
+	return duration.Format(time.Duration(ms) * time.Millisecond)
 }

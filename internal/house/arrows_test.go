@@ -30,15 +30,17 @@ var rooms = []room{
 	{path: "clientip", floor: 1, house: []string{"internal/httpsyntax"}},
 	{path: "accesslog", floor: 0},
 	{path: "internal/table", floor: 0},
+	{path: "internal/duration", floor: 0},
 	{path: "internal/hold", floor: 0},
 	{path: "internal/house", floor: 0},
 	{path: "internal/httpsyntax", floor: 0},
 	{path: "internal/suggest", floor: 0},
-	{path: ".", floor: 1, house: []string{"algorithm", "internal/suggest"}},
+	{path: ".", floor: 1, house: []string{"algorithm", "internal/duration", "internal/suggest"}},
+	{path: "internal/expect", floor: 2, house: []string{"."}},
 	{path: "memstore", floor: 2, house: []string{".", "algorithm", "internal/table"}},
 	{path: "header", floor: 2, house: []string{"."}},
 	{path: "tier", floor: 3, house: []string{".", "internal/table"}},
-	{path: "httplimit", floor: 3, house: []string{".", "header", "clientip", "internal/hold", "internal/httpsyntax"}},
+	{path: "httplimit", floor: 3, house: []string{".", "header", "clientip", "internal/duration", "internal/expect", "internal/hold", "internal/httpsyntax"}},
 	// Not algorithm: the oracle shares no arithmetic with what it judges.
 	{path: "storetest", floor: 3, house: []string{"."}, modules: []string{
 		"github.com/anishathalye/porcupine",
@@ -59,7 +61,7 @@ var rooms = []room{
 	{path: "policy/internal/token", floor: 3, house: []string{"internal/httpsyntax"}, modules: []string{
 		"github.com/golang-jwt/jwt/v5",
 	}},
-	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/httpsyntax", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
+	{path: "policy", floor: 4, house: []string{".", "clientip", "internal/duration", "internal/expect", "internal/httpsyntax", "internal/suggest", "policy/internal/match", "policy/internal/token"}, modules: []string{
 		"cel.dev/cel-go",
 		"go.yaml.in/yaml/v4",
 	}},
@@ -75,6 +77,7 @@ var rooms = []room{
 		"github.com/prometheus/client_golang",
 		"github.com/spf13/cobra",
 		"go.opentelemetry.io/otel",
+		"golang.org/x/sys",
 		"google.golang.org/grpc",
 	}},
 }

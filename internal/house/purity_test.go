@@ -16,6 +16,8 @@ var clocks = map[string]string{
 	"httplimit/patience.go": "a client waits for its turn, for so long and no longer",
 	"internal/hold/room.go": "requests are kept waiting for as long as they were told",
 	"memstore/clock.go":     "the clock of the store that decides",
+	"slots.go":              "slots are renewed before their leases end",
+	"wait.go":               "a caller sleeps until there is room",
 	"policy/clock.go":       "tokens begin and end by the wall clock",
 	"storetest/history.go":  "a history records when calls began and ended",
 }

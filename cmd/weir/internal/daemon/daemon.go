@@ -258,7 +258,19 @@ func (d *daemon) logStart(ctx context.Context) {
 	if len(p.Rules()) == 0 {
 		d.config.Log.WarnContext(ctx, "there are no rules: everything passes")
 	}
+	if p.Config().Listeners().HTTP != nil {
+		d.logInFlight(ctx, p)
+	}
 	d.config.welcome(p, d.endpoints)
+}
+
+// logInFlight names the rules that the http listener cannot keep to.
+func (d *daemon) logInFlight(ctx context.Context, p *policy.Policy) {
+	for _, r := range p.Rules() {
+		if r.InFlight() {
+			d.config.Log.InfoContext(ctx, "the rule counts requests in flight: only the proxy does that", "rule", r.Name, "listener", httpName)
+		}
+	}
 }
 
 // unusable is an error about a listener, with the field and the remedy.

@@ -51,7 +51,7 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 		return nil, fmt.Errorf("headers: %w", err)
 	}
 	view := s.view(p)
-	made := &settings{rules: decide.Rules{Decider: s.timed(view), Explain: view.Explain, Header: w}}
+	made := &settings{rules: decide.Rules{Decider: s.timed(view.WithoutSlots()), Explain: view.Explain, Header: w}}
 	made.guards, made.kept = s.guards(p)
 	if !s.proxied {
 		return made, nil
@@ -60,7 +60,7 @@ func (s *surfaces) prepare(p *policy.Policy) (*settings, error) {
 	if old := s.now.Load(); made.upstream == "" && old != nil { // the listener stays until a restart, and so does what is behind it
 		made.upstream = old.upstream
 	}
-	o := proxy.Options{Decider: made.rules.Decider, Header: w, Trusts: p.Resolver().TrustsPeer, Strip: c.ClientIP.TrustedHeaders}
+	o := proxy.Options{Decider: s.timed(view), Header: w, Trusts: p.Resolver().TrustsPeer, Strip: c.ClientIP.TrustedHeaders}
 	if c.ClientIP.Header != "" {
 		o.Strip = append([]string{c.ClientIP.Header}, o.Strip...)
 	}

@@ -31,6 +31,8 @@ func (e *engine) Decide(_ context.Context, r *weir.Request, o *weir.Outcome) {
 	e.decide(r, o)
 }
 
+func (e *engine) Keep(*weir.Outcome) *weir.Slots { return nil }
+
 func (e *engine) GiveBack(context.Context, *weir.Outcome) error { return nil }
 
 func (e *engine) Explain(_ context.Context, r *weir.Request) *policy.Explanation {

@@ -36,8 +36,11 @@ func (c *limits) get(text string) (*weir.Limit, error) {
 		return l, nil
 	}
 	spec, err := weir.ParseSpec(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case spec.Algorithm == weir.Concurrency: // nobody would tell when a slot is free again
+		return nil, weir.Invalid(spec.Algorithm.String(), "", "it counts requests in flight, and only the proxy knows when they are over", "write a rate, as in \"10/min\"")
 	}
 	l, err = weir.ParseLimit(Namespace+"/"+spec.Slot(), text)
 	if err != nil {

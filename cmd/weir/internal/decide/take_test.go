@@ -48,6 +48,17 @@ func TestTakeTellsTheDelay(t *testing.T) {
 	g.refuses("/v1/take", `{"key":"k","limit":"3/s leaky-bucket"}`, 400, "nothing bounds its queue")
 }
 
+// Nobody could say when what was taken is over.
+func TestTakeOfSlots(t *testing.T) {
+	g := rigged(t, nil)
+	for _, limit := range []string{"5 concurrent", "5 concurrent lease 10s"} {
+		g.refuses("/v1/take", `{"key":"k","limit":"`+limit+`"}`, 400, `"errors":[{"field":"limit"`, "it counts requests in flight, and only the proxy knows when they are over", `write a rate, as in \"10/min\"`)
+	}
+	if g.took != 0 {
+		t.Errorf("%d takes were told", g.took)
+	}
+}
+
 func TestTakeOfWhatCountsNothing(t *testing.T) {
 	g := rigged(t, failing{err: weir.ErrClosed})
 	g.answers("/v1/take", `{"key":"k","limit":"unlimited"}`, 200, `{"allowed":true,"limit":"take/unlimited","mode":"exact"}`)
@@ -111,7 +122,7 @@ func TestTakeRefusesWhatItCannotRead(t *testing.T) {
 	f(`{"key":"k","limit":"`+strings.Repeat("5", 257)+`"}`, `limit: it has 257 bytes`)
 	f(`{"key":"k","limit":"5/m"}`, `limit: period m: minutes or months?`)
 	f(`{"key":"k","limit":"0/s"}`, `limit: count 0`, `deny`)
-	f(`{"key":"k","limit":"3 concurrent"}`, `limit: `, `not in this version`)
+	f(`{"key":"k","limit":"3 concurrent"}`, `limit: `, `only the proxy knows`)
 	f(`{"key":"k","limit":"5/s","peek":"yes"}`, `peek: it must be true or false, not a text`)
 	f(`{"key":"k","limit":"5/s","peek":1}`, `peek: it must be true or false, not a number`)
 	// All at once.

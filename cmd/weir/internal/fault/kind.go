@@ -21,6 +21,7 @@ const (
 	Closed                  // the store has been closed
 	NotApplied              // nothing was charged
 	Unknown                 // it may have been charged, once
+	Lost                    // a slot that was renewed is not held any more
 	Other                   // nothing of these
 )
 
@@ -29,7 +30,7 @@ const Kinds = int(Other) + 1
 
 // String is the word that metrics and logs use: none, stale, …
 func (k Kind) String() string {
-	names := [Kinds]string{"none", "stale", "panic", "invalid", "unsupported", "state", "closed", "not_applied", "unknown", "other"}
+	names := [Kinds]string{"none", "stale", "panic", "invalid", "unsupported", "state", "closed", "not_applied", "unknown", "lost", "other"}
 	if int(k) >= len(names) {
 		return "other"
 	}
@@ -59,6 +60,8 @@ func Of(err error) Kind {
 		return NotApplied
 	case errors.Is(err, weir.ErrUnknown):
 		return Unknown
+	case errors.Is(err, weir.ErrLost):
+		return Lost
 	}
 	return Other
 }

@@ -26,6 +26,7 @@ func TestKinds(t *testing.T) {
 	f(weir.ErrClosed, "closed")
 	f(fmt.Errorf("dial: %w", weir.ErrNotApplied), "not_applied")
 	f(fmt.Errorf("read: %w", weir.ErrUnknown), "unknown")
+	f(fmt.Errorf("renew: %w", weir.ErrLost), "lost")
 	f(errors.New("boom"), "other")
 	if got := fault.Kind(200).String(); got != "other" {
 		t.Errorf("a kind that is none: %s", got)

@@ -24,11 +24,24 @@ func RequireCertificate(cas *x509.CertPool, now func() time.Time, next http.Hand
 			return
 		}
 		w.Header().Set("Connection", "close") // of HTTP/2 as well: net/http takes no new request on it
+		leaveBody(w, r)
 		problem.Write(w, r, problem.Problem{
 			Status: http.StatusMisdirectedRequest,
 			Detail: "this listener wants a client certificate that this connection has not shown; open another one",
 		})
 	})
+}
+
+// leaveBody gets ready for an answer to somebody whose body nobody wants, where the
+// request goes no further. Over HTTP/1 net/http would read some of it before it
+// answers, for as long as the client likes where the listener has no deadline of its
+// own; now it reads no more, and closes the connection. HTTP/2 resets the stream.
+func leaveBody(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 1 || r.ContentLength == 0 {
+		return
+	}
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(0, 1)) // long ago; a writer of a test knows none
 }
 
 // vouched reports whether a handshake of now would accept what a connection has

@@ -1,6 +1,7 @@
 package listen_test
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -132,6 +133,35 @@ func TestACertificateIsLookedAtAgain(t *testing.T) {
 			case !test.passes && (w.Code != http.StatusMisdirectedRequest || w.Header().Get("Connection") != "close" ||
 				w.Header().Get("Content-Type") != "application/problem+json"):
 				t.Errorf("%d %v: %s", w.Code, w.Header(), w.Body)
+			}
+		})
+	}
+}
+
+// Who is sent away holds no connection by a body that never comes, at a listener
+// without a deadline of its own.
+func TestWhoIsSentAwayIsNotWaitedFor(t *testing.T) {
+	for name, test := range map[string]struct {
+		guard  func(http.Handler) http.Handler
+		status int
+	}{
+		"certificate": {func(h http.Handler) http.Handler { return listen.RequireCertificate(pool(), today, h) }, http.StatusMisdirectedRequest},
+		"token":       {func(h http.Handler) http.Handler { return listen.RequireToken("s3cret", h) }, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, listen.Config{Streams: true})
+			serve(t, l, test.guard(http.HandlerFunc(ok)).ServeHTTP)
+			for _, rest := range []string{
+				"Content-Length: 100\n\n", "Content-Length: 100\n\nhalf of it", "Content-Length: 4\n\nbody",
+				"Transfer-Encoding: chunked\n\n", "Transfer-Encoding: chunked\n\n5\nab", "Content-Length: 100\nExpect: 100-continue\n\n",
+			} {
+				c := dial(t, l)
+				send(t, c, "POST / HTTP/1.1\nHost: h\n"+rest)
+				res, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil || res.StatusCode != test.status {
+					t.Fatalf("%q: %v %v", rest, res, err)
+				}
+				ends(t, rest, c)
 			}
 		})
 	}

@@ -23,9 +23,7 @@ func RequireToken(token string, next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		if r.ProtoMajor == 1 && r.ContentLength != 0 {
-			w.Header().Set("Connection", "close") // nobody reads a stranger's body
-		}
+		leaveBody(w, r)
 		problem.Write(w, r, problem.Problem{
 			Status: http.StatusUnauthorized,
 			Detail: "this listener wants its token, as Authorization: Bearer", // the same of a wrong token as of none

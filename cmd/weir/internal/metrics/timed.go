@@ -2,11 +2,13 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
+	"github.com/weirhq/weir/internal/expect"
 )
 
 // Timed measures how long a Decider takes.
@@ -58,16 +60,16 @@ func (s *timedStore) Reset(ctx context.Context, l *weir.Limit, k weir.Key) error
 	return err
 }
 
-// Expect is what weir.Expect looks for.
-func (s *timedStore) Expect(limits ...*weir.Limit) error { return weir.Expect(s.Store, limits...) }
+// Expect is what a store has that wants to know its limits.
+func (s *timedStore) Expect(limits ...*weir.Limit) error { return expect.Limits(s.Store, limits...) }
 
-// ExpectOnly is what weir.ExpectOnly looks for.
+// ExpectOnly is what a store has that can be told anew.
 func (s *timedStore) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
-	return weir.ExpectOnly(s.Store, reserved, limits...)
+	return expect.Only(s.Store, reserved, limits...)
 }
 
 func (s *timedStore) count(err error) {
-	if err != nil {
+	if err != nil && !errors.Is(err, weir.ErrLost) { // which is an answer
 		s.metrics.storeErrors[fault.Of(err)].Add(1)
 	}
 }

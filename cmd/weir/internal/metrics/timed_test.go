@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/expect"
 	"github.com/weirhq/weir/memstore"
 	"github.com/weirhq/weir/policy"
 )
@@ -29,6 +30,7 @@ func (s failing) Close() error                                       { return ni
 type instant struct{}
 
 func (instant) Decide(_ context.Context, _ *weir.Request, o *weir.Outcome) { o.Pass() }
+func (instant) Keep(*weir.Outcome) *weir.Slots                             { return nil }
 func (instant) GiveBack(context.Context, *weir.Outcome) error              { return weir.ErrUnsupported }
 
 func TestTimed(t *testing.T) {
@@ -50,7 +52,7 @@ func TestTimed(t *testing.T) {
 
 func TestStoreErrors(t *testing.T) {
 	m := made(t, Config{})
-	for _, err := range []error{weir.ErrNotApplied, weir.ErrUnknown, weir.ErrStale, weir.ErrClosed, errors.New("boom"), nil} {
+	for _, err := range []error{weir.ErrNotApplied, weir.ErrUnknown, weir.ErrStale, weir.ErrClosed, errors.New("boom"), weir.ErrLost, nil} {
 		s := m.Store(failing{err})
 		_, _, took := s.Take(t.Context(), nil, nil)
 		_, returned := s.Return(t.Context(), nil)
@@ -98,7 +100,7 @@ func (e *expecting) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) e
 func TestExpectationsArePassedOn(t *testing.T) {
 	m, inner, l := made(t, Config{}), &expecting{}, weir.MustLimit("api", "5/s")
 	s := m.Store(inner)
-	if err := errors.Join(weir.Expect(s, l), weir.ExpectOnly(s, map[string]int{"api": 5}, l)); err != nil {
+	if err := errors.Join(expect.Limits(s, l), expect.Only(s, map[string]int{"api": 5}, l)); err != nil {
 		t.Fatal(err)
 	}
 	if len(inner.expected) != 1 || len(inner.only) != 1 || inner.reserved["api"] != 5 {

@@ -29,6 +29,7 @@ func (f fixed) Decide(_ context.Context, _ *weir.Request, o *weir.Outcome) {
 	o.Allowed, o.Binding, o.RetryAfter = f.allowed, 0, 180_000
 }
 
+func (fixed) Keep(*weir.Outcome) *weir.Slots                { return nil }
 func (fixed) GiveBack(context.Context, *weir.Outcome) error { return nil }
 
 func fixedProxy(b testing.TB, o proxy.Options, allowed bool) *proxy.Proxy {

@@ -30,16 +30,13 @@ type call struct {
 	target   target
 	request  weir.Request
 	outcome  weir.Outcome
-	sent     *http.Request               // to the upstream
-	conns    int                         // that net/http has found for it
-	repeats  bool                        // net/http may send it more than once
-	kept     int                         // of these, HTTP/1 connections kept from before
+	slots    *weir.Slots                 // which the request holds until it is over; nil for none
+	attempts attempts                    // to send it on
 	connect  func(httptrace.GotConnInfo) // gotConn, bound once
-	plain    [1]string                   // the coding of a body that is nothing
 }
 
 func newCall(p *Proxy) *call {
-	c := &call{proxy: p, plain: [1]string{"identity"}}
+	c := &call{proxy: p}
 	c.connect = c.gotConn
 	c.reverse = httputil.ReverseProxy{
 		Rewrite:        c.rewrite,
@@ -68,10 +65,11 @@ func (c *call) end() {
 		}
 	}
 	c.out.last(c.in)
+	c.letGo()
 	c.outcome.Reset()
 	c.request = weir.Request{}
-	c.in, c.settings, c.body, c.release, c.sent = nil, nil, nil, nil, nil
-	c.out, c.target, c.conns, c.kept = answer{}, target{}, 0, 0
+	c.in, c.settings, c.body, c.release = nil, nil, nil, nil
+	c.out, c.target, c.attempts = answer{}, target{}, attempts{}
 	c.proxy.calls.Put(c)
 }
 
@@ -136,6 +134,23 @@ func (c *call) decide() {
 		RemoteAddr: r.RemoteAddr,
 	}
 	c.settings.decider.Decide(r.Context(), &c.request, &c.outcome)
+	c.slots = c.settings.decider.Keep(&c.outcome)
+}
+
+// letGo releases the slots of the request, which is over: its answer has been
+// written, or cannot be. What the store keeps is free when its lease ends.
+func (c *call) letGo() {
+	slots := c.slots
+	if c.slots = nil; slots == nil {
+		return
+	}
+	ctx := context.WithoutCancel(c.in.Context())
+	if err := slots.Err(); err != nil {
+		c.proxy.logger.DebugContext(ctx, "a slot was lost while its request was served", "error", err)
+	}
+	if err := slots.Release(ctx); err != nil {
+		c.proxy.logger.DebugContext(ctx, "a slot could not be released", "error", err)
+	}
 }
 
 // giveBack refunds what a request was charged that has not reached the upstream.

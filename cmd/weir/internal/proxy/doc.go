@@ -34,14 +34,22 @@
 // at once as [Config] says, and a Drain sends them away: both are refusals by that
 // limit, with its status.
 //
+// # How many at once
+//
+// A request that holds a slot of a concurrency limit holds it until its answer has been
+// copied to the last byte, the client has left, or an upgraded connection is closed; and
+// while it waits for its turn as well. The slot is renewed until then.
+//
 // # What is charged
 //
 // A request is charged when it is decided, before its body is read. The charge
 // is given back when no connection to the upstream could be made, or when a request
 // that waited does not go on, and in no other case: a client that leaves later, or an
-// upstream that answers late, has cost what it cost. Nothing is sent twice but what net/http repeats on a new
-// connection because it is safe to: idempotent requests without a body whose
-// kept-open connection turned out closed.
+// upstream that answers late, has cost what it cost. Nor does what a caller has
+// presented in vain, a token or a key, come back to the limits that count it: that is
+// the Decider's to say. Nothing is sent again but requests without a body: what is
+// safe to repeat, where a kept connection turned out closed, and over HTTP/2 what the
+// upstream says it has not begun (repeat.go).
 //
 // # Time
 //

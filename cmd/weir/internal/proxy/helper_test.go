@@ -68,6 +68,8 @@ func (s *script) Decide(_ context.Context, r *weir.Request, o *weir.Outcome) {
 	s.decide(r, o)
 }
 
+func (s *script) Keep(*weir.Outcome) *weir.Slots { return nil }
+
 func (s *script) GiveBack(ctx context.Context, _ *weir.Outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,6 +122,7 @@ type plan struct {
 	config   proxy.Config
 	listen   listen.Config
 	decide   func(r *weir.Request, o *weir.Outcome)
+	decider  weir.Decider // nil: the script
 }
 
 func newRig(t *testing.T, p plan) *rig {
@@ -128,7 +131,9 @@ func newRig(t *testing.T, p plan) *rig {
 	if !p.options.Demo {
 		p.options.Upstream = upstreamOf(t, p)
 	}
-	p.options.Decider = r.script
+	if p.options.Decider = p.decider; p.decider == nil {
+		p.options.Decider = r.script
+	}
 	settings := settingsOf(t, p.options)
 	p.config.Settings = func() *proxy.Settings { return settings }
 	if p.config.Logger == nil {

@@ -4,42 +4,65 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 )
 
 // This file says how often a request is sent. A kept connection may break because
-// the upstream had just closed it, so net/http sends what is safe to repeat once
-// more. It does so as long as it finds kept connections, and where it is the
-// request that breaks them, one charge would be carried out as often as there are
-// connections. Here it gets two of those, and then one of its own: it is sent three
-// times at most. Over HTTP/2 net/http repeats only what the upstream says it has
-// not begun.
+// the upstream had just closed it, and an HTTP/2 upstream may say that it has not
+// begun a request, so net/http sends what is safe to repeat once more. It does so as
+// long as it finds connections, and where it is the request that breaks them, one
+// charge would be carried out as often. Here it is sent a few times at most, byte for
+// byte the same.
+//
+// Over HTTP/1 it gets two kept connections, and then one of its own. Over HTTP/2
+// net/http repeats a request without a body whatever its method: one that changes
+// something is sent again only on the connection that it was sent on, which takes
+// another only where the upstream has refused the stream (REFUSED_STREAM). After a
+// GOAWAY, or a reset with PROTOCOL_ERROR, the next is another one, and which of the two
+// it was nobody learns: after the latter it may have been carried out.
 
-// keptConns is how many kept connections a request is sent over at most.
-const keptConns = 2
+const (
+	// keptConns is how many kept HTTP/1 connections a request is sent over at most.
+	keptConns = 2
+	// mostShared is how often it is sent at most where HTTP/2 is spoken. Many who come
+	// at once are refused by an upstream of few streams, and more than once.
+	mostShared = 8
+)
+
+// errSentEnough is why a request is cancelled that is not to be sent again.
+var errSentEnough = errors.New("proxy: the request has been sent as often as it may be")
+
+// attempts are what net/http does to send one request.
+type attempts struct {
+	cancel  context.CancelCauseFunc // ends them
+	bodied  bool                    // net/http repeats no body that has begun
+	repeats bool                    // to carry it out twice does no harm
+	sent    int                     // how often it may have been sent
+	over    bool                    // cancelled: it is not sent any more
+	own     bool                    // it is to have a connection of its own
+	last    net.Conn                // that it was sent over
+}
 
 // RoundTrip is http.RoundTripper's, for this request.
 func (c *call) RoundTrip(out *http.Request) (*http.Response, error) {
-	c.sent, c.conns, c.kept = out, 0, 0
-	c.repeats = out.Body == nil && repeatable(out)
-	if trace := httptrace.ContextClientTrace(out.Context()); trace != nil {
+	ctx, cancel := context.WithCancelCause(out.Context())
+	c.attempts = attempts{cancel: cancel, bodied: out.Body != nil, repeats: repeatable(out)}
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil {
 		trace.GotConn = c.connect // it is ReverseProxy's own, made for this request
 	}
-	res, err := c.proxy.transport.RoundTrip(out)
-	if err == nil || c.kept < keptConns || !brokeOff(out.Context(), err) {
+	res, err := c.proxy.transport.RoundTrip(out.WithContext(ctx))
+	if err == nil || !c.attempts.own {
 		return res, err
 	}
-	again := out.Clone(out.Context()) // net/http may not have let go of the other
-	again.Body, again.TransferEncoding = nil, nil
-	return c.proxy.fresh.RoundTrip(again)
+	c.attempts.over = false
+	return c.proxy.fresh.RoundTrip(out.Clone(out.Context())) // net/http may not have let go of the other
 }
 
-// repeatable reports whether net/http repeats a request without a body: by its
-// method, which must be one of those that change nothing, or because the client
-// says that it may be.
+// repeatable reports whether a request may be carried out twice, as net/http sees
+// it: by its method, which must be one of those that change nothing, or because the
+// client says so.
 func repeatable(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -48,17 +71,27 @@ func repeatable(r *http.Request) bool {
 	return len(r.Header["Idempotency-Key"]) > 0 || len(r.Header["X-Idempotency-Key"]) > 0
 }
 
-// gotConn is told of each connection that net/http has found for the request,
-// before it is sent there. The last that was kept is made the last of all, with a
-// body of which nothing is written, its length being unknown and its coding plain:
-// such a request net/http does not send again.
+// gotConn is told of each connection that net/http has found for the request, before
+// it is sent there: it is not, once the attempts are over. HTTP/2 looks whether a
+// request is cancelled before it writes. HTTP/1 does not, but there the connection is
+// this request's alone, and can be closed.
 func (c *call) gotConn(info httptrace.GotConnInfo) {
-	c.conns++
-	if !c.repeats || !info.Reused || overHTTP2(info.Conn) {
+	a, shared := &c.attempts, overHTTP2(info.Conn)
+	switch {
+	case a.over:
+	case shared:
+		a.over = !a.bodied && a.sent > 0 && (a.sent >= mostShared || !a.repeats && info.Conn != a.last)
+	default:
+		a.own = !a.bodied && info.Reused && a.sent >= keptConns
+		a.over = a.own
+	}
+	if !a.over {
+		a.sent, a.last = a.sent+1, info.Conn
 		return
 	}
-	if c.kept++; c.kept == keptConns {
-		c.sent.Body, c.sent.TransferEncoding = nothing{}, c.plain[:]
+	a.cancel(errSentEnough)
+	if !shared {
+		_ = info.Conn.Close() // it is given up either way
 	}
 }
 
@@ -67,20 +100,6 @@ func overHTTP2(conn net.Conn) bool {
 	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
 }
 
-// nothing is a body that is empty. Unlike none it keeps net/http from sending the
-// request again.
-type nothing struct{}
-
-func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
-func (nothing) Close() error             { return nil }
-
-// brokeOff reports whether err may be that of a kept connection which the upstream
-// has closed: neither the client nor a timeout has ended the request.
-func brokeOff(ctx context.Context, err error) bool {
-	var timeout net.Error
-	return ctx.Err() == nil && (!errors.As(err, &timeout) || !timeout.Timeout())
-}
-
 // unsent reports that the request has never had a connection: no handshake, of TCP
 // or of TLS, came to its end.
-func (c *call) unsent() bool { return c.conns == 0 }
+func (c *call) unsent() bool { return c.attempts.sent == 0 }

@@ -2,14 +2,18 @@ package proxy_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/net/http2"
 
 	"github.com/weirhq/weir/cmd/weir/internal/proxy"
 )
@@ -62,6 +66,99 @@ func TestBrokenConnectionsAreTriedThreeTimes(t *testing.T) {
 	if n := r.script.refunds(); n != 0 {
 		t.Errorf("%d charges were given back for what was carried out", n)
 	}
+}
+
+// What is sent again is what was sent, byte for byte, and on a connection that does
+// not break it is not sent any more, whatever comes back.
+func TestRepeatedRequestsAreTheSame(t *testing.T) {
+	for _, c := range []struct {
+		head, third string
+		times, want int
+	}{
+		{"GET /x HTTP/1.1\nHost: h\n", "", 3, http.StatusBadGateway},
+		{"TRACE /x HTTP/1.1\nHost: h\n", "", 3, http.StatusBadGateway},
+		{"POST /x HTTP/1.1\nHost: h\nIdempotency-Key: 1\nContent-Length: 0\n", "", 3, http.StatusBadGateway},
+		{"PUT /x HTTP/1.1\nHost: h\nIdempotency-Key: 1\n", "", 3, http.StatusBadGateway},
+		{"DELETE /x HTTP/1.1\nHost: h\nX-Idempotency-Key: 1\n", "", 3, http.StatusBadGateway},
+		{"PATCH /x HTTP/1.1\nHost: h\n", "", 1, http.StatusBadGateway},
+		{"POST /x HTTP/1.1\nHost: h\nIdempotency-Key: 1\n", "HTTP/1.1 411 Length Required\r\nContent-Length: 0\r\n\r\n", 3, http.StatusLengthRequired},
+		{"GET /x HTTP/1.1\nHost: h\n", "no HTTP\r\n\r\n", 3, http.StatusBadGateway},
+	} {
+		u := newBreaking(t, 4)
+		u.answers[2] = c.third
+		if res, _ := u.rig.send(c.head + "Connection: close\n\n"); res.StatusCode != c.want {
+			t.Errorf("%q: %s, want %d", c.head, res.Status, c.want)
+		}
+		heads := u.seen()
+		if len(heads) != c.times || len(slices.Compact(slices.Clone(heads))) != 1 {
+			t.Errorf("%q: sent %d times, want %d the same: %q", c.head, len(heads), c.times, heads)
+		}
+	}
+	// What is no answer on the second kept connection is an answer all the same.
+	u := newBreaking(t, 4)
+	u.answers[1] = "no HTTP\r\n\r\n"
+	if res, _ := u.rig.send("GET /x HTTP/1.1\nHost: h\nConnection: close\n\n"); res.StatusCode != http.StatusBadGateway || len(u.seen()) != 2 {
+		t.Errorf("%s, sent %d times", res.Status, len(u.seen()))
+	}
+}
+
+// A breaking upstream answers with a text, or breaks the connection off, where a
+// request is no first one of its connection, or no /warm.
+type breaking struct {
+	rig     *rig
+	answers map[int]string // by how many came before
+
+	mu    sync.Mutex
+	heads []string
+}
+
+func (u *breaking) seen() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.heads)
+}
+
+// newBreaking is one that so many connections are kept to.
+func newBreaking(t *testing.T, kept int) *breaking {
+	t.Helper()
+	u := &breaking{answers: map[int]string{}}
+	var warm sync.WaitGroup
+	warm.Add(kept)
+	address := accepting(t, func(c net.Conn) {
+		for from := bufio.NewReader(c); ; {
+			head := headOf(from)
+			switch {
+			case head == "":
+				return
+			case strings.Contains(head, "/warm"):
+				warm.Done()
+				warm.Wait()
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+				continue
+			}
+			u.mu.Lock()
+			answer := u.answers[len(u.heads)]
+			u.heads = append(u.heads, head)
+			u.mu.Unlock()
+			_, _ = io.WriteString(c, answer)
+			return
+		}
+	})
+	u.rig = newRig(t, plan{target: "http://" + address})
+	u.rig.warm(kept, "/warm")
+	return u
+}
+
+// headOf reads a request's head, "" where there is none any more.
+func headOf(from *bufio.Reader) (head string) {
+	for !strings.HasSuffix(head, "\r\n\r\n") {
+		line, err := from.ReadString('\n')
+		if err != nil {
+			return ""
+		}
+		head += line
+	}
+	return head
 }
 
 // A connection that the upstream has closed while it was kept costs nobody an
@@ -174,6 +271,104 @@ func TestHTTP2UpstreamIsSharedByMany(t *testing.T) {
 		all.Wait()
 		if n := carried.Load(); n != clients*each {
 			t.Errorf("%d streams: carried out %d times, want %d", streams, n, clients*each)
+		}
+	}
+}
+
+// An HTTP/2 upstream that begins requests and then says that it has not is asked a few
+// times at most, and never again where that might carry out twice what changes
+// something. Where it has refused a stream it is asked again on the same connection.
+func TestHTTP2UpstreamThatDeniesIsAskedAFewTimes(t *testing.T) {
+	protocol := func(f *http2.Framer, id uint32, _ int64) { _ = f.WriteRSTStream(id, http2.ErrCodeProtocol) }
+	goAway := func(f *http2.Framer, _ uint32, _ int64) { _ = f.WriteGoAway(0, http2.ErrCodeNo, nil) }
+	refuses := func(f *http2.Framer, id uint32, n int64) {
+		if n < 3 {
+			_ = f.WriteRSTStream(id, http2.ErrCodeRefusedStream)
+			return
+		}
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true}) // 200
+	}
+	for _, c := range []struct {
+		name, method, key string
+		do                func(f *http2.Framer, id uint32, n int64)
+		status            int
+		times, conns      int64
+	}{
+		{"PROTOCOL_ERROR", "GET", "", protocol, 502, 8, 9},
+		{"PROTOCOL_ERROR", "POST", "x", protocol, 502, 8, 9},
+		{"PROTOCOL_ERROR", "POST", "", protocol, 502, 1, 2},
+		{"GOAWAY", "GET", "", goAway, 502, 8, 9},
+		{"GOAWAY", "DELETE", "", goAway, 502, 1, 2},
+		{"REFUSED_STREAM", "GET", "", refuses, 200, 3, 1},
+		{"REFUSED_STREAM", "POST", "", refuses, 200, 3, 1},
+	} {
+		t.Run(c.name+" "+c.method+c.key, func(t *testing.T) {
+			t.Parallel()
+			u := newDenying(t, c.do, false)
+			var more []string
+			if c.key != "" {
+				more = append(more, "Idempotency-Key: "+c.key)
+			}
+			res, _ := u.rig.do(c.method, http.NoBody, more...)
+			if times, conns := u.asked.Load(), u.conns.Load(); res.StatusCode != c.status || times != c.times || conns > c.conns {
+				t.Errorf("%s, asked %d times on %d connections; want %d, %d on %d", res.Status, times, conns, c.status, c.times, c.conns)
+			}
+			if n := u.rig.script.refunds(); n != 0 {
+				t.Errorf("%d charges were given back", n)
+			}
+		})
+	}
+}
+
+// One that says goodbye as soon as it is connected to is not connected to without end.
+func TestHTTP2UpstreamThatSaysGoodbye(t *testing.T) {
+	u := newDenying(t, func(*http2.Framer, uint32, int64) {}, true)
+	res, _ := u.rig.do(http.MethodGet, nil)
+	if res.StatusCode != http.StatusBadGateway || u.conns.Load() > 100 || u.asked.Load() > 8 {
+		t.Errorf("%s, %d connections, asked %d times", res.Status, u.conns.Load(), u.asked.Load())
+	}
+}
+
+// A denying upstream speaks HTTP/2 and does with the n-th request as it is told.
+type denying struct {
+	rig          *rig
+	do           func(f *http2.Framer, id uint32, n int64)
+	goodbye      bool // GOAWAY comes first of all
+	asked, conns atomic.Int64
+}
+
+func newDenying(t *testing.T, do func(f *http2.Framer, id uint32, n int64), goodbye bool) *denying {
+	t.Helper()
+	u := &denying{do: do, goodbye: goodbye}
+	server, client := certified(t)
+	server.NextProtos = []string{"h2"}
+	address := accepting(t, func(c net.Conn) { u.serve(tls.Server(c, server)) })
+	u.rig = newRig(t, plan{target: "https://" + address, config: proxy.Config{TLS: client}})
+	return u
+}
+
+func (u *denying) serve(c net.Conn) {
+	if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	u.conns.Add(1)
+	f := http2.NewFramer(c, c)
+	_ = f.WriteSettings()
+	if u.goodbye {
+		_ = f.WriteGoAway(0, http2.ErrCodeNo, nil)
+	}
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				_ = f.WriteSettingsAck()
+			}
+		case *http2.HeadersFrame:
+			u.do(f, frame.StreamID, u.asked.Add(1))
 		}
 	}
 }

@@ -46,6 +46,7 @@ func newTransport(c Config) *http.Transport {
 // broken. It has spoken HTTP/1 there.
 func newFresh(c Config) *http.Transport {
 	t := newTransport(c)
-	t.DisableKeepAlives, t.ForceAttemptHTTP2 = true, false
+	t.MaxIdleConnsPerHost = -1 // unlike DisableKeepAlives it leaves the request as it is
+	t.ForceAttemptHTTP2 = false
 	return t
 }

@@ -1,0 +1,146 @@
+package weir
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir/internal/duration"
+)
+
+// WaitError says why Wait did not wait: what it was asked for passes never, or not
+// before the context's deadline.
+type WaitError struct {
+	// Limit is the one that has no room for the longest; nil where a limit of deny
+	// refuses.
+	Limit *Limit
+
+	// Wait is how long it would have taken, without other traffic; 0 for never.
+	Wait time.Duration
+
+	cost int64
+	err  error // context.DeadlineExceeded, where that is why
+}
+
+// Error names the limit and the time that would be needed.
+func (e *WaitError) Error() string {
+	switch {
+	case e.Limit == nil:
+		return "weir: a limit of deny lets nothing pass"
+	case e.Wait == 0:
+		return fmt.Sprintf("weir: cost %d: limit %s (%s) never has room for more than %d", e.cost, e.Limit.Name(), e.Limit, e.Limit.Capacity())
+	}
+	return fmt.Sprintf("weir: limit %s (%s) has room in %s, which is behind the deadline: %v", e.Limit.Name(), e.Limit, duration.Format(e.Wait), e.err)
+}
+
+// Unwrap gives [context.DeadlineExceeded] where the deadline is why, and else nil.
+func (e *WaitError) Unwrap() error { return e.err }
+
+// Wait takes cost units, 1 or more, of every limit as soon as all of them have room,
+// all or none, and returns nil then: at once, or after it has slept for as long as
+// refusals and leaky buckets say. What was found at last stands in o.
+//
+// It does not wait in vain. What can never pass, and what would pass after the
+// context's deadline alone, is a [*WaitError] at once. Where the context ends, what
+// was charged is given back, and the error is its cause. Other errors are those of
+// Take. Whatever the error, nothing is left charged.
+//
+// Who waits is not in a queue: of two who wait for one unit either may have it, and
+// many who wait for the same ask again as often as one of them is let in. Under a
+// leaky bucket there is a queue, and everybody sleeps once. A slot of a concurrency
+// limit comes back when its holder is done, which nobody can tell: it is asked for
+// again after ever longer pauses, up to a tenth of a second.
+//
+// It sleeps on this process's clock.
+func (l *Limiter) Wait(ctx context.Context, o *Outcome, cost int64, parts ...Part) error {
+	if o != nil && ctx != nil && ctx.Err() != nil {
+		o.Reset()
+		return context.Cause(ctx)
+	}
+	for pause := leastPause; ; {
+		err := l.take(ctx, o, cost, 0, parts)
+		switch {
+		case err != nil:
+			return err
+		case o.Allowed:
+			return l.awaitTurn(ctx, o)
+		case o.Never || o.Cause != ByLimits:
+			return &WaitError{Limit: o.Limit(), cost: cost}
+		}
+		wait, most := o.pauses()
+		if err := sleep(ctx, wait, max(wait, pause), o.Limit()); err != nil {
+			return err
+		}
+		pause = min(2*pause, most)
+	}
+}
+
+// Between two questions lies at least a pause, whatever the store says: it doubles
+// with each refusal in a row. The longest is short beside the granularity of timers
+// for rates, whose refusals say exactly when to come back, and such that nobody
+// notices it for slots.
+const (
+	leastPause    = time.Microsecond
+	mostRatePause = time.Millisecond
+	mostSlotPause = 100 * time.Millisecond
+)
+
+// pauses is how long a refused call has to wait for rates, and the longest pause
+// between two questions.
+func (o *Outcome) pauses() (wait, most time.Duration) {
+	most = mostRatePause
+	for i := range o.Decisions {
+		switch d := &o.Decisions[i]; {
+		case d.Allowed:
+		case o.Takes[i].Limit.slotted():
+			most = mostSlotPause
+		default:
+			wait = max(wait, d.RetryAfter.Duration())
+		}
+	}
+	return wait, most
+}
+
+// awaitTurn waits for as long as a leaky bucket says, or gives back what was taken.
+func (l *Limiter) awaitTurn(ctx context.Context, o *Outcome) error {
+	if o.Delay == 0 {
+		return nil
+	}
+	slots := l.Keep(o) // a turn may be farther away than a lease is long
+	delay := o.Delay.Duration()
+	if err := sleep(ctx, delay, delay, o.delayed()); err != nil {
+		_ = l.Refund(context.WithoutCancel(ctx), o) // what a store keeps, time gives back
+		o.RefuseDelay()
+		return err
+	}
+	if slots != nil {
+		slots.letGo() // they last for a lease from here
+		o.slots = nil
+	}
+	return nil
+}
+
+// delayed is the limit that a call waits for.
+func (o *Outcome) delayed() *Limit {
+	for i := range o.Decisions {
+		if o.Takes[i].Join == All && o.Decisions[i].Delay == o.Delay {
+			return o.Takes[i].Limit
+		}
+	}
+	return o.Limit()
+}
+
+// sleep waits for a pause, unless the context's deadline comes before a wait is over.
+func sleep(ctx context.Context, wait, pause time.Duration, l *Limit) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return &WaitError{Limit: l, Wait: wait, err: context.DeadlineExceeded}
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
