@@ -18,8 +18,8 @@ type place struct {
 	entry  *table.Slot // its own, nil without one
 	of     *member     // the version that the entry was written under
 
-	// Another limit's entry, or a key of another limit in this call, has the same
-	// fingerprint: there can be no entry.
+	// Another limit's entry has the same fingerprint, or there is none and a key of
+	// another limit in this call has: there can be no entry.
 	strange bool
 
 	// For a key without an entry: the overflow cell that it shares or may have
@@ -50,7 +50,11 @@ type call struct {
 	at        [weir.MaxTakes]algorithm.Moment // when a take happens, in its limit's windows
 }
 
-var errNoCells = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
+// What a store may lack for one version of a limit more.
+var (
+	errNoCells   = fmt.Errorf("%w: more limits than the store has overflow cells for", weir.ErrNotApplied)
+	errNoNumbers = fmt.Errorf("%w: entries name %d versions of limits, and no more until those of some are dead", weir.ErrNotApplied, mostVersions)
+)
 
 // take runs a whole call: lock, resolve, read the clock, decide, commit.
 func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, error) {
@@ -194,10 +198,9 @@ func (c *call) name(i int, at address, m *member, tag uint64) {
 	}
 	p.shard = &c.store.shards[c.store.shardOf(p.fp)]
 	if e := p.shard.entries.Find(p.fp); e != nil {
-		if of := c.store.member(e); of.id == at.limit && !p.strange {
+		of := c.store.member(e)
+		if p.strange = of.id != at.limit; !p.strange {
 			p.entry, p.of = e, of
-		} else {
-			p.strange = true
 		}
 	}
 	if p.entry == nil && (p.strange || m.live.Load() > 0 || p.shard.crowded(m.rule, c.need, c.shares)) {

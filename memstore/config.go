@@ -67,7 +67,7 @@ type Config struct {
 const (
 	defaultKeys = 1_000_000
 	leastKeys   = 64      // room for a few limits with a cell each
-	mostKeys    = 1 << 30 // slots are numbered by int32
+	mostKeys    = 1 << 30 // each may have a block of its state, and blocks are numbered in 32 bits
 
 	// mostShards bounds contention; keysPerShard keeps the shares of a small
 	// store from being cut to nothing.

@@ -110,6 +110,9 @@ func (c *crowd) sound() error {
 		if sum != s.used || s.used != room || s.used > s.cap {
 			return fmt.Errorf("shard %d: counts %d, used %d, entries take %d, cap %d", i, sum, s.used, room, s.cap)
 		}
+		if err := s.beyondAddsUp(); err != nil {
+			return fmt.Errorf("shard %d: %w", i, err)
+		}
 		if blocks != s.wide.Len() {
 			return fmt.Errorf("shard %d: %d wide entries, %d blocks", i, blocks, s.wide.Len())
 		}
@@ -162,6 +165,51 @@ func (c *crowd) sound() error {
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
+	}
+	return c.numbersAddUp()
+}
+
+// numbersAddUp reports a number that is given twice or lost, and a version that has one
+// and no rule.
+func (c *crowd) numbersAddUp() error {
+	list, free := *c.numbered.Load(), map[int]bool{}
+	for _, n := range c.numbers {
+		if free[n] || list[n] != nil {
+			return fmt.Errorf("number %d is free twice, or given all the same", n)
+		}
+		free[n] = true
+	}
+	for n, m := range list {
+		switch {
+		case m == nil && !free[n]:
+			return fmt.Errorf("number %d is lost", n)
+		case m != nil && (m.number != n || c.rules[m.rule.index] != m.rule):
+			return fmt.Errorf("number %d is of a version with number %d and rule %s", n, m.number, m.rule.name)
+		}
+	}
+	for _, m := range *c.members.Load() {
+		if list[m.number] != m {
+			return fmt.Errorf("number %d of a version of rule %s is another's", m.number, m.rule.name)
+		}
+	}
+	return nil
+}
+
+// beyondAddsUp counts what is not within the shares of rules, rule by rule.
+func (sh *shard) beyondAddsUp() error {
+	if sh.shares == nil {
+		return nil
+	}
+	want := 0
+	for i, n := range sh.counts {
+		share := 0
+		if i < len(sh.shares.keys) {
+			share = sh.shares.keys[i]
+		}
+		want += max(0, n-share)
+	}
+	if sh.beyond != want {
+		return fmt.Errorf("%d counted beyond the shares, %d there", sh.beyond, want)
 	}
 	return nil
 }
@@ -311,8 +359,9 @@ func TestReloadsLeakNoMembers(t *testing.T) {
 				}
 			}
 		}
-		if n := len(*c.members.Load()); n > c.sizes.limits || len(c.rules) > 20 {
-			t.Fatalf("reload %d: %d versions and %d rules", i, n, len(c.rules))
+		n, numbers := len(*c.members.Load()), len(*c.numbered.Load())
+		if n > c.sizes.limits || len(c.rules) > 20 || numbers > 2*c.sizes.keys {
+			t.Fatalf("reload %d: %d versions, %d numbers and %d rules", i, n, numbers, len(c.rules))
 		}
 		c.clock.Add(10_000_000)
 	}
@@ -417,8 +466,9 @@ func (c *crowd) reload(r *rand.Rand) error {
 func (c *crowd) anything(r *rand.Rand) error {
 	ctx := context.Background()
 	c.clock.Add(r.Int64N(50_000))
+	fresh := weir.MustLimit("a", fmt.Sprint(1+r.IntN(500), "/min"))
 	take := c.take(r.IntN(len(c.limits)), r.IntN(200), 1+r.Int64N(3))
-	switch r.IntN(13) {
+	switch r.IntN(15) {
 	case 0:
 		err := c.Reset(ctx, take.Limit, take.Key)
 		if err != nil && !errors.Is(err, weir.ErrNotApplied) {
@@ -426,9 +476,18 @@ func (c *crowd) anything(r *rand.Rand) error {
 		}
 	case 1:
 		return c.Expect(c.limits[r.IntN(len(c.limits))])
+	case 4:
+		if err := c.Expect(fresh); !errors.Is(err, weir.ErrNotApplied) {
+			return err
+		}
+	case 5:
+		take := weir.Take{Limit: fresh, Key: take.Key, Tag: take.Tag, Cost: 1}
+		if _, _, err := c.Take(ctx, []weir.Take{take}, make([]weir.Decision, 1)); !errors.Is(err, weir.ErrNotApplied) {
+			return err
+		}
 	case 2:
 		c.prune()
-	case 12:
+	case 6:
 		return c.reload(r)
 	case 3:
 		c.Stats()

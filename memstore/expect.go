@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,8 +21,9 @@ import (
 // moves them.
 //
 // Limits beyond the number that the store has overflow cells for are an error,
-// weir.ErrNotApplied, and so is one of whose keys the store has no room for a single
-// one, *weir.FieldError. After that nothing has changed.
+// weir.ErrNotApplied; so is one more while entries name 2^18 versions of limits, which
+// are all that they can. One of whose keys the store has no room for a single one is a
+// *weir.FieldError. After any of these nothing has changed.
 func (s *Store) Expect(limits ...*weir.Limit) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
@@ -46,8 +48,8 @@ func (s *Store) expectFull(limits []*weir.Limit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest := s.holding(now, func(version [16]byte, m *member) bool { return m.expected && !superseded(version, m, limits) })
-	if l := s.without(rest, limits); l != nil {
-		return s.noCellsFor(l)
+	if err := s.fitsBeside(rest, limits); err != nil {
+		return err
 	}
 	s.forgetAllBut(rest)
 	s.members.Store(&rest)
@@ -82,7 +84,7 @@ func (s *Store) expectFull(limits []*weir.Limit) error {
 // Errors, after which nothing has changed: *weir.FieldError, joined, for what is
 // reserved, for two rules that keep one limit's states, and for a limit of whose keys
 // there is no room for a single one; weir.ErrNotApplied for more limits than the store
-// has overflow cells for; weir.ErrClosed.
+// has overflow cells for, or than entries can name, as Expect says; weir.ErrClosed.
 func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
 	next, err := newSet(s.sizes, reserved, limits)
 	if err != nil {
@@ -96,15 +98,22 @@ func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest := s.holding(now, func(version [16]byte, _ *member) bool { return next.versions[version] })
-	if l := s.without(rest, next.limits); l != nil {
-		return s.noCellsFor(l)
+	if err := s.fitsBeside(rest, next.limits); err != nil {
+		return err
 	}
 	s.replace(rest, next)
 	return nil
 }
 
-func (s *Store) noCellsFor(l *weir.Limit) error {
-	return fmt.Errorf("limit %s: %w: there are cells for %d, of which it takes %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, s.sizes.limits, s.sizes.shareOf(roomOf(l)))
+// fitsBeside is fits, once numbers are taken back where they are short. The caller
+// holds everything.
+func (s *Store) fitsBeside(rest map[[16]byte]*member, limits []*weir.Limit) error {
+	err := s.fits(rest, limits)
+	if errors.Is(err, errNoNumbers) {
+		s.takeNumbers()
+		err = s.fits(rest, limits)
+	}
+	return err
 }
 
 // set is what ExpectOnly is told, in order.
@@ -144,14 +153,14 @@ func withStates(limits []*weir.Limit) []*weir.Limit {
 func (r *registry) expect(limits []*weir.Limit) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.without(*r.members.Load(), limits) != nil {
+	if r.fits(*r.members.Load(), limits) != nil {
 		return false
 	}
 	r.know(limits)
 	return true
 }
 
-// know makes limits, for which there are cells, and their rules known for good.
+// know makes limits that fit, and their rules, known for good.
 // What was expected before under the same identity, with other numbers, may be
 // forgotten from now on.
 func (r *registry) know(limits []*weir.Limit) {
@@ -160,7 +169,7 @@ func (r *registry) know(limits []*weir.Limit) {
 	}
 	for _, l := range limits {
 		r.ruleOf(l).expected = true // before the limit can be found, so that its share is there
-		r.addLocked(l).expected = true
+		r.enter(l).expected = true
 	}
 	r.share()
 }
@@ -173,19 +182,23 @@ func superseded(version [16]byte, m *member, limits []*weir.Limit) bool {
 	return slices.ContainsFunc(limits, same) && !slices.ContainsFunc(limits, this)
 }
 
-// without gives the first of limits for which there are no cells beside those of
-// members.
-func (r *registry) without(members map[[16]byte]*member, limits []*weir.Limit) *weir.Limit {
-	left := r.sizes.limits
+// fits sees that there are cells for limits beside those of members, and numbers for
+// their versions. Errors are errNoCells and errNoNumbers.
+func (r *registry) fits(members map[[16]byte]*member, limits []*weir.Limit) error {
+	cells, numbers := r.sizes.limits, len(r.numbers)+mostVersions-len(*r.numbered.Load())
 	for _, m := range members {
-		left -= r.sizes.shareOf(m.room)
+		cells -= r.sizes.shareOf(m.room)
 	}
 	for _, l := range limits {
 		if members[l.Version()] != nil {
 			continue
 		}
-		if left -= r.sizes.shareOf(roomOf(l)); left < 0 {
-			return l
+		share := r.sizes.shareOf(roomOf(l))
+		if cells -= share; cells < 0 {
+			return fmt.Errorf("limit %s: %w: there are cells for %d, of which it takes %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, r.sizes.limits, share)
+		}
+		if numbers--; numbers < 0 {
+			return fmt.Errorf("limit %s: %w", l.Name(), errNoNumbers)
 		}
 	}
 	return nil
@@ -209,7 +222,7 @@ func (r *registry) holding(now weir.Micros, stays func(version [16]byte, m *memb
 func (r *registry) forgetAllBut(rest map[[16]byte]*member) {
 	for version, m := range *r.members.Load() {
 		if rest[version] == nil {
-			m.rule.limits--
+			m.forget()
 		}
 	}
 }
@@ -245,7 +258,8 @@ func (s *Store) replace(rest map[[16]byte]*member, next *set) {
 }
 
 // move gives the states that the limits of a set keep to their rules: cells, and
-// entries, whose limit's version may be forgotten.
+// entries, whose limit's version may be forgotten. Having met them all, it takes back
+// the numbers of the others.
 func (s *Store) move(rest map[[16]byte]*member, next *set) {
 	var met []*member
 	meet := func(m *member) {
@@ -266,12 +280,7 @@ func (s *Store) move(rest map[[16]byte]*member, next *set) {
 	for i := range s.shards {
 		s.handOver(&s.shards[i], meet)
 	}
-	for n, m := range *s.numbered.Load() {
-		if m != nil && m.heir == nil { // forgotten, and named by no entry
-			(*s.numbered.Load())[n] = nil
-			s.numbers = append(s.numbers, n)
-		}
-	}
+	s.freeNumbers(func(m *member) bool { return m.heir == nil }) // forgotten, and named by no entry
 	for _, m := range met {
 		m.rule, m.heir = m.heir, nil
 	}

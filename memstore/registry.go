@@ -87,28 +87,25 @@ func newRegistry(c Config) *registry {
 // find gives a known version of a limit.
 func (r *registry) find(version [16]byte) *member { return (*r.members.Load())[version] }
 
-// add makes a limit known. Errors are errNoCells, where there are none left for it,
-// and a *weir.FieldError for one that the store is too small for.
+// add makes a limit known. Errors are errNoCells and errNoNumbers, where there are
+// none left for it, and a *weir.FieldError for one that the store is too small for.
 func (r *registry) add(l *weir.Limit) (*member, error) {
 	if err := r.sizes.tooSmallFor(l); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.addLocked(l); m != nil {
-		return m, nil
+	if err := r.fits(*r.members.Load(), []*weir.Limit{l}); err != nil {
+		return nil, err
 	}
-	return nil, errNoCells
+	return r.enter(l), nil
 }
 
-// addLocked gives nil where there are no cells left.
-func (r *registry) addLocked(l *weir.Limit) *member {
+// enter makes a limit known that fits, if it is not.
+func (r *registry) enter(l *weir.Limit) *member {
 	old := *r.members.Load()
 	if m := old[l.Version()]; m != nil {
 		return m
-	}
-	if r.without(old, []*weir.Limit{l}) != nil || !r.hasNumber() {
-		return nil
 	}
 	m := r.newMember(l, r.ruleOf(l))
 	r.share() // before the member can be found: whoever finds it finds its share
@@ -131,11 +128,6 @@ func (r *registry) newMember(l *weir.Limit, of *rule) *member {
 	return m
 }
 
-// hasNumber reports whether there is a number for one more version.
-func (r *registry) hasNumber() bool {
-	return len(r.numbers) > 0 || len(*r.numbered.Load()) < mostVersions
-}
-
 // giveNumber gives a version its number. Entries name it only after that.
 func (r *registry) giveNumber(m *member) {
 	list := *r.numbered.Load()
@@ -152,17 +144,30 @@ func (r *registry) giveNumber(m *member) {
 // takeNumbers takes back the numbers of versions that are forgotten and that no
 // entry names. The caller holds everything, mu included.
 func (s *Store) takeNumbers() {
-	members, list := *s.members.Load(), *s.numbered.Load()
-	named := make([]bool, len(list))
+	members := *s.members.Load()
+	named := make([]bool, len(*s.numbered.Load()))
 	for i := range s.shards {
 		s.shards[i].entries.Each(func(e *table.Slot) { named[version(e)] = true })
 	}
+	s.freeNumbers(func(m *member) bool { return !named[m.number] && members[m.version] != m })
+}
+
+// freeNumbers takes back the numbers of versions that nobody has any more.
+func (r *registry) freeNumbers(gone func(m *member) bool) {
+	list := *r.numbered.Load()
 	for n, m := range list {
-		if m != nil && !named[n] && members[m.version] != m {
+		if m != nil && gone(m) {
 			list[n] = nil
-			s.numbers = append(s.numbers, n)
+			r.numbers = append(r.numbers, n)
 		}
 	}
+}
+
+// forget lets a rule forget a version of one of its limits, whose cells are empty:
+// they go now, though entries may name the version for long.
+func (m *member) forget() {
+	m.rule.limits--
+	m.cells = nil
 }
 
 // ruleOf is the rule that a limit's states count for: the one that has them
@@ -177,13 +182,8 @@ func (r *registry) ruleOf(l *weir.Limit) *rule {
 // owner is the rule of the versions of a limit that are known, or that entries name
 // still, nil where there is none. All have one.
 func (r *registry) owner(id [16]byte) *rule {
-	for _, m := range *r.members.Load() {
-		if m.id == id {
-			return m.rule
-		}
-	}
 	for _, m := range *r.numbered.Load() {
-		if m != nil && m.id == id && r.rules[m.rule.index] == m.rule {
+		if m != nil && m.id == id {
 			return m.rule
 		}
 	}
@@ -214,13 +214,8 @@ func (r *registry) ruleNamed(name string) *rule {
 // that nobody else has a member in hand; an entry may go on naming one that is
 // forgotten.
 func (r *registry) prune(now weir.Micros) {
-	members := maps.Clone(*r.members.Load())
-	for version, m := range members {
-		if r.clean(m, now); !m.expected && m.live.Load() == 0 {
-			delete(members, version)
-			m.rule.limits--
-		}
-	}
+	members := r.holding(now, func(_ [16]byte, m *member) bool { return m.expected })
+	r.forgetAllBut(members)
 	r.members.Store(&members)
 	r.forgetRules()
 	r.share()

@@ -71,6 +71,10 @@ func (sh *shard) count(r *rule, change int) {
 	for len(sh.counts) <= r.index {
 		sh.counts = append(sh.counts, 0)
 	}
+	if sh.shares != nil {
+		held := sh.counts[r.index]
+		sh.beyond += sh.shares.beyond(r.index, held+change) - sh.shares.beyond(r.index, held)
+	}
 	sh.counts[r.index] += change
 	sh.used += change
 }
@@ -98,14 +102,31 @@ func (sh *shard) hasRoom(r *rule, more int, of *shares) bool {
 	if sh.used+more > sh.cap {
 		return false
 	}
-	if sh.held(r)+more <= of.keys[r.index] || sh.used+more <= sh.cap-of.total {
+	held := sh.held(r)
+	if held+more <= of.keys[r.index] {
 		return true
 	}
-	beyond := max(0, sh.held(r)+more-of.keys[r.index])
-	for i, n := range sh.counts {
-		if i != r.index {
-			beyond += max(0, n-of.keys[i])
+	beyond := of.beyond(r.index, held+more) - of.beyond(r.index, held)
+	return sh.beyondShares(of)+beyond <= sh.cap-of.total
+}
+
+// beyondShares is how much room rules have beyond their shares: of as many rules as
+// there are, so that it is counted along, and anew only where the shares have changed.
+func (sh *shard) beyondShares(of *shares) int {
+	if sh.shares != of {
+		sh.shares, sh.beyond = of, 0
+		for i, held := range sh.counts {
+			sh.beyond += of.beyond(i, held)
 		}
 	}
-	return beyond <= sh.cap-of.total
+	return sh.beyond
+}
+
+// beyond is how much of what a rule has is not within its share. A rule that was not
+// known when the shares were made has none.
+func (of *shares) beyond(index, held int) int {
+	if index < len(of.keys) {
+		held -= of.keys[index]
+	}
+	return max(0, held)
 }

@@ -17,6 +17,8 @@ type shard struct {
 	lists   lists                       // of entries whose limits keep some
 	counts  []int                       // room of entries and reservations, by rule
 	used    int                         // their sum
+	beyond  int                         // how much of that is not within the rules' shares
+	shares  *shares                     // those that beyond is counted by; nil before it is
 	cap     int
 	evicted uint64
 }

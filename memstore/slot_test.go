@@ -74,6 +74,11 @@ func TestKeysOfOneFingerprint(t *testing.T) {
 	wantTake(t, s, false, weir.Overflow, 0, []*weir.Limit{b}, other)
 	wantTake(t, s, false, weir.Exact, 0, []*weir.Limit{a}, same)
 
+	s = fixed(t, Config{}) // the second has the entry, and is limited by it beside the first
+	wantTake(t, s, true, weir.Exact, 1, []*weir.Limit{b}, other)
+	wantTake(t, s, true, weir.Exact, 0, []*weir.Limit{a, b}, first, other)
+	wantTake(t, s, false, weir.Exact, 0, []*weir.Limit{a, b}, first, other)
+
 	s = fixed(t, Config{}) // both new in one call
 	wantTake(t, s, true, weir.Overflow, 1, []*weir.Limit{a, b}, first, other)
 	wantTake(t, s, true, weir.Overflow, 0, []*weir.Limit{b}, other)
@@ -136,6 +141,21 @@ func TestWideEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks(0)
+}
+
+// A take that is refused under slower numbers leaves an entry as it stands, under its
+// own: a block would be taken by every caller of a plan that was lowered.
+func TestRefusalUnderSlowerNumbersNeedsNoBlock(t *testing.T) {
+	s := fixed(t, Config{})
+	fast, slow := weir.MustLimit("a", "2/s"), weir.MustLimit("a", "1/min")
+	at := address{fast.ID(), weir.Key{1}}
+	wantTake(t, s, true, weir.Exact, 1, []*weir.Limit{fast}, at)
+	wantTake(t, s, false, weir.Exact, 0, []*weir.Limit{slow}, at)
+	for i := range s.shards {
+		if n := s.shards[i].wide.Len(); n != 0 {
+			t.Errorf("%d blocks", n)
+		}
+	}
 }
 
 // Numbers of versions are used again once neither a limit nor an entry has them.

@@ -85,7 +85,7 @@ func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) 
 	c, _ := s.calls.Get().(*call)
 	defer s.calls.Put(c)
 	allowed, now, err := c.take(takes, out)
-	if err != nil && errors.Is(err, errNoCells) && s.mayPrune() {
+	if err != nil && (errors.Is(err, errNoCells) || errors.Is(err, errNoNumbers)) && s.mayPrune() {
 		s.prune()
 		allowed, now, err = c.take(takes, out)
 	}
@@ -120,7 +120,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	shared := s.sharedNow(l, sh)
+	shared := s.sharedNow(l)
 	switch e, m := s.entryOf(sh, fp, l); {
 	case e != nil && shared: // without the entry, the cell that the key once shared would answer again
 		sh.clear(e, m)
@@ -135,13 +135,10 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 
 // sharedNow reports whether a limit's rule has overflow cells in use. The caller
 // holds a shard.
-func (s *Store) sharedNow(l *weir.Limit, sh *shard) bool {
+func (s *Store) sharedNow(l *weir.Limit) bool {
 	s.lockAllStripes()
 	defer s.unlockAllStripes()
-	now := max(s.now(), sh.latest)
-	for i := range s.stripes {
-		now = max(now, s.stripes[i].latest)
-	}
+	now := s.now() // what is dead by a clock that ran back is dead
 	return checkClock(now) == nil && s.inUse(l, now)
 }
 
@@ -164,7 +161,7 @@ func (s *Store) shardOf(fp uint64) int { return int(fp >> 32 & uint64(len(s.shar
 // that could be forgotten takes milliseconds under all locks.
 func (s *Store) mayPrune() bool {
 	now, last := int64(s.now()), s.pruned.Load()
-	return (last == 0 || now-last >= int64(time.Second/time.Microsecond)) && s.pruned.CompareAndSwap(last, now)
+	return now-last >= int64(time.Second/time.Microsecond) && s.pruned.CompareAndSwap(last, now)
 }
 
 // prune stops the world and forgets limits that hold nothing.

@@ -97,6 +97,25 @@ func TestTimeNeverRunsBackInAShard(t *testing.T) {
 	}
 }
 
+// A cell has one time for all the parts of the store whose keys share it.
+func TestTimeNeverRunsBackInACell(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 5000}) // several parts
+	l := weir.MustLimit("api", "1/day")
+	b.flood(20_000, weir.MustLimit("filler", "1/day"), "f")
+	b.flood(20_000, l, "stranger")
+	start, last, out := b.clock.now, weir.Micros(0), make([]weir.Decision, 1)
+	for i := range 64 {
+		b.clock.now = start + weir.Micros(1_000_000-i)
+		late := b.user(l, fmt.Sprint("late", i))
+		late.Tag = 7 // one cell for all of them
+		_, s, err := b.Take(context.Background(), []weir.Take{late}, out)
+		if err != nil || out[0].Mode != weir.Overflow || s.Now < last {
+			t.Fatalf("stamp %d after %d, mode %s, error %v", s.Now, last, out[0].Mode, err)
+		}
+		last = s.Now
+	}
+}
+
 // Takes of many keys in any order, by many goroutines: nobody waits for ever,
 // and every key gets exactly what it may.
 func TestManyKeysInOneCallDoNotDeadlock(t *testing.T) {
@@ -161,6 +180,25 @@ func TestForgivenUnitsAreCounted(t *testing.T) {
 	}
 	if got := b.Stats().Rules["api"].Forgiven; got != 3 {
 		t.Errorf("%d forgiven, want 3", got)
+	}
+
+	b = open(t, memstore.Config{MaxKeys: 64, OnFull: memstore.Admit})
+	b.flood(200, settle.Limit, "stranger")
+	late := b.user(settle.Limit, "late") // is not counted, so that there is nothing to forgive
+	late.How = weir.Force
+	b.take(late)
+	if got := b.Stats().Rules["api"].Forgiven; got != 0 {
+		t.Errorf("%d forgiven, want none", got)
+	}
+}
+
+// What has no states cannot be reset.
+func TestResetOfWhatIsNoLimit(t *testing.T) {
+	b := open(t, memstore.Config{})
+	for _, l := range []*weir.Limit{nil, {}, weir.MustLimit("free", "unlimited"), weir.MustLimit("none", "deny")} {
+		if err := b.Reset(context.Background(), l, weir.Key{1}); !errors.Is(err, weir.ErrInvalid) {
+			t.Errorf("Reset of %v: %v", l, err)
+		}
 	}
 }
 
