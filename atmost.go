@@ -1,6 +1,9 @@
 package weir
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // TakeAtMost takes what fits of every limit, most units at most and 1 at least, for
 // work that can be cut to measure: granted is how much that is, of all limits the
@@ -10,7 +13,8 @@ import "context"
 // Under one rate it is exact. Under several, the store is asked for what fitted all
 // of them when it last refused, so that nobody else ever sees units taken that come
 // back; where others take in the meantime it is asked again for less, three times,
-// and then for one unit. Slots of concurrency limits are one each, whatever is
+// and then for one unit. Where one of them has a block, what fits is looked for first:
+// to ask for more would be a refusal. Slots of concurrency limits are one each, whatever is
 // granted. Errors are those of Take.
 func (l *Limiter) TakeAtMost(ctx context.Context, o *Outcome, most int64, parts ...Part) (granted int64, err error) {
 	n, how := most, How(0)
@@ -19,6 +23,12 @@ func (l *Limiter) TakeAtMost(ctx context.Context, o *Outcome, most int64, parts 
 		how = Partial
 	case rates > 1:
 		n = min(most, least) // no more can ever fit
+		if l.blocks() {
+			if err := l.take(ctx, o, 0, Peek, parts); err != nil {
+				return 0, err
+			}
+			n = max(1, min(n, o.fits()))
+		}
 	}
 	for range attempts {
 		err := l.take(ctx, o, n, how, parts)
@@ -35,6 +45,11 @@ func (l *Limiter) TakeAtMost(ctx context.Context, o *Outcome, most int64, parts 
 // for all, once for what the refusal of that says, and twice more where others were
 // faster.
 const attempts = 4
+
+// blocks reports whether a refusal has a penalty.
+func (l *Limiter) blocks() bool {
+	return slices.ContainsFunc(l.limits, func(limit *Limit) bool { return limit.penalty != nil })
+}
 
 // rates is how many limits count units, and the least of their capacities.
 func (l *Limiter) rates() (n int, least int64) {

@@ -19,8 +19,7 @@ var (
 	// ErrInvalid matches every refusal of a value that can never be right.
 	ErrInvalid = algorithm.ErrInvalid
 
-	// ErrUnsupported means that the limit or the verb exists, but not in this
-	// version or not in this store.
+	// ErrUnsupported means that the limit or the verb exists, but not in this store.
 	ErrUnsupported = errors.New("weir: not supported")
 
 	// ErrNotApplied means that nothing was charged. Trying again is safe.

@@ -32,6 +32,7 @@ type Limit struct {
 	windows          grid                  // nil for what does not count in windows
 	zone             *time.Location        // nil but for calendars
 	edges            atomic.Pointer[Edges] // around the last time a store told
+	penalty          *Limit                // of a block; nil for none
 }
 
 // grid places an instant in an algorithm's windows, shifted by offset. It reports
@@ -44,8 +45,7 @@ type grid interface {
 // rule has several limits. Rule and slot match [a-z0-9][a-z0-9._-]{0,31}.
 //
 // Whatever cannot be kept exactly is refused here, with the reason and the
-// remedy (one or several [*FieldError], joined); an algorithm that this version
-// does not have is [ErrUnsupported].
+// remedy: one or several [*FieldError], joined.
 func NewLimit(name string, s Spec) (*Limit, error) { return NewLimitKeeping(name, name, s) }
 
 // NewLimitKeeping compiles a Spec under a name, for a limit that was called
@@ -77,7 +77,7 @@ func NewLimitKeeping(name, states string, s Spec) (*Limit, error) {
 	l.text = s.String()
 	l.id = l.identity()
 	l.version = hash(string(l.id[:]), l.text)
-	return l, nil
+	return l, l.punish()
 }
 
 // ParseLimit is [ParseSpec] and [NewLimit] in one: what the latter refuses of
@@ -158,9 +158,6 @@ func hash(texts ...string) (sum [16]byte) {
 
 // compile builds the algorithm.
 func (l *Limit) compile() error {
-	if l.spec.Block != (Block{}) {
-		return unsupported("block")
-	}
 	switch l.spec.Algorithm {
 	case Unlimited, Deny:
 		return nil
@@ -177,12 +174,8 @@ func (l *Limit) compile() error {
 	case Concurrency:
 		return l.compileSlots()
 	default:
-		return unsupported(l.spec.Algorithm.String())
+		return Invalid("algorithm", uint8(l.spec.Algorithm), "no such algorithm", "use one of the constants")
 	}
-}
-
-func unsupported(word string) error {
-	return fmt.Errorf("%w: %s is not in this version; write a token bucket (5/s burst 20), or a limit of another algorithm, without it", ErrUnsupported, word)
 }
 
 func (l *Limit) compileBucket() error {
@@ -326,12 +319,18 @@ func (l *Limit) Most(t Micros) int64 {
 // are the period, of a sliding window two periods, of a slot its lease, of a calendar its longest window
 // (a day of 25 hours, a week or a month of 31 days and 1 hour; without that hour in
 // zones whose clocks never move).
-// They are 0 for unlimited and deny, which have no states.
+// The penalty of a block is kept for twice the block, and longest in full. They are 0
+// for unlimited and deny, which have no states.
 func (l *Limit) Pins() (one, full Micros) {
 	if l.algorithm == nil {
 		return 0, 0
 	}
-	return l.algorithm.Pins()
+	one, full = l.algorithm.Pins()
+	if l.penalty != nil {
+		_, block := l.penalty.algorithm.Pins()
+		full = max(full, block)
+	}
+	return one, full
 }
 
 // LongestDelay is the longest that a request waits under a leaky bucket: its wait, or

@@ -248,18 +248,6 @@ func TestZonesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatThisVersionDoesNotHave(t *testing.T) {
-	f := func(text, word string) {
-		t.Helper()
-		l, err := weir.ParseLimit("api", text)
-		if want := "weir: not supported: " + word + " is not in this version; write a token bucket (5/s burst 20), or a limit of another algorithm, without it"; l != nil || !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
-			t.Errorf("%q: %v, %v; want %s", text, l, err, want)
-		}
-	}
-	f("5/s block 5m", "block")
-	f("5/s fixed-window block 5m x 2 max 1h", "block")
-}
-
 func TestNames(t *testing.T) {
 	f := func(name, rule, slot string) {
 		t.Helper()

@@ -48,9 +48,19 @@ const (
 // Memory is how many bytes one key takes in memory, at most, in a store in this
 // process (package memstore): 32, and as many as its list may need of a sliding log
 // (64 for each seven units of the overdraft, which is the count by default) or of a
-// concurrency limit (32 for each holder). A store counts a key as so many keys as
-// that is times 32. It is 0 for unlimited and deny, which have no states.
+// concurrency limit (32 for each holder), and 32 for the penalty of who was refused
+// under a limit with a block. A store counts a key as so many keys as that is times
+// 32. It is 0 for unlimited and deny, which have no states.
 func (l *Limit) Memory() int {
+	bytes := l.memory()
+	if l.penalty != nil {
+		bytes += entryBytes
+	}
+	return bytes
+}
+
+// memory is that of the limit's own state.
+func (l *Limit) memory() int {
 	switch a := l.algorithm.(type) {
 	case nil:
 		return 0

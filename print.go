@@ -30,10 +30,7 @@ func (s Spec) String() string {
 		b = append(b, " spread"...)
 	}
 	b = appendSpan(b, " lease ", s.Lease)
-	b = appendSpan(b, " block ", s.Block.For)
-	b = appendInt(b, " x ", s.Block.Factor)
-	b = appendSpan(b, " max ", s.Block.Max)
-	return string(b)
+	return string(s.Block.append(b))
 }
 
 // canonical leaves out the burst that is the default anyway, so that one limit

@@ -86,14 +86,16 @@ type Spec struct {
 	// millisecond or more, 0 means a minute.
 	Lease time.Duration
 
-	// Block refuses everything for a time after a refusal. Rates only. Not in
-	// this version.
+	// Block refuses everything for a time after a refusal. Rates only.
 	Block Block
 }
 
-// Block is the penalty after a refusal: nothing more for For; each further
-// strike multiplies that by Factor, up to Max. Factor 0 means that it stays the
-// same. The zero Block is none.
+// Block is the penalty after a refusal: nothing passes any more for For, of the key
+// that was refused and under the limit that refused it. What is refused meanwhile
+// makes it no longer. Each further strike (a refusal after a block) multiplies that by
+// Factor, up to Max, unless as much time has passed since the last block as it lasted.
+// Factor 0 means that it stays the same. A cost that can never pass is no strike.
+// Periods are from 1 µs to less than 71 years. The zero Block is none.
 type Block struct {
 	For    time.Duration
 	Factor int64

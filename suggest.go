@@ -18,10 +18,8 @@ var optionWords = [...]string{
 	"calendar", "wait", "queue", "spread", "lease", "block",
 }
 
-// heldOptions are those of rates that this version keeps to. The others are read, and
-// refused when the limit is built: nobody is told to write them. A lease goes with slots
-// alone.
-var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "sliding-log", "calendar", "spread"}
+// heldOptions are those of rates: what a hint names. A lease goes with slots alone.
+var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "sliding-log", "calendar", "spread", "block"}
 
 // shortestPart is how much of an option stands for it: fixed, but not on.
 const shortestPart = 4

@@ -61,7 +61,7 @@ const (
 //	sliding window start, end, count, count of the window before
 //	sliding log    instant of the newest charge, units that count; and a List
 //	concurrency    the latest end of a lease, live holders; and a List
-//	penalty        end of the block, strikes, 0, 0
+//	penalty        end of the block, and when it is forgotten
 type State [4]int64
 
 // Moment is when a step happens: the instant and, for algorithms that count in

@@ -1,15 +1,22 @@
 package algorithm
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Penalty refuses everything for a time after a refusal of the limit that it stands
 // beside: a strike. Each further strike multiplies that time, up to the longest.
 //
-// Formula: the state is the instant at which the block ends and the number of
-// strikes. Strike n blocks for min(First·Factor^(n-1), Longest) from the refusal on.
-// What is refused because of a block is no strike and makes it no longer. Strikes are
-// forgotten when, after a block has ended, as much time again has passed as it
-// lasted.
+// Formula: the state is the instant at which the block ends, and that at which it is
+// forgotten: as long after its end as it lasted. The first block lasts First; one that
+// is struck while another is not forgotten lasts that one's length times Factor, at
+// most Longest. What is refused because of a block is no strike and makes it no
+// longer.
+//
+// Changed numbers: a block that has begun lasts as long as it was to last; the next
+// one's length is that of the last times the new Factor, between the new First and
+// Longest.
 //
 // A clock that runs back keeps a caller blocked until it has caught up.
 //
@@ -17,7 +24,6 @@ import "fmt"
 type Penalty struct {
 	first, longest Micros
 	factor         int64 // 1 for a block that stays the same
-	most           int64 // the strike from which on a block is the longest
 }
 
 // NewPenalty compiles a penalty. First is the length of the first block, at least 1 µs;
@@ -31,7 +37,7 @@ func NewPenalty(first Micros, factor int64, longest Micros) (*Penalty, error) {
 	case first >= MaxMicros/2:
 		return nil, refuse("block", first, "it lasts at most 71 years", "")
 	case factor == 0 && longest == 0:
-		return &Penalty{first: first, longest: first, factor: 1, most: 1}, nil
+		return &Penalty{first: first, longest: first, factor: 1}, nil
 	case factor < 2:
 		return nil, refuse("block factor", factor, "it multiplies by at least 2", "leave it out for a block that stays the same")
 	case longest < first:
@@ -39,22 +45,7 @@ func NewPenalty(first Micros, factor int64, longest Micros) (*Penalty, error) {
 	case longest >= MaxMicros/2:
 		return nil, refuse("block max", longest, "it lasts at most 71 years", "")
 	}
-	p := &Penalty{first: first, longest: longest, factor: factor}
-	for p.most = 1; p.Length(p.most) < longest; p.most++ {
-	}
-	return p, nil
-}
-
-// Length is how long the block of a strike lasts, the first of them being 1.
-func (p *Penalty) Length(strike int64) Micros {
-	length := p.first
-	for ; strike > 1 && length < p.longest; strike-- {
-		if length > p.longest/Micros(min(p.factor, int64(p.longest))) {
-			return p.longest
-		}
-		length *= Micros(p.factor)
-	}
-	return min(length, p.longest)
+	return &Penalty{first: first, longest: longest, factor: factor}, nil
 }
 
 // Family is PenaltyFamily.
@@ -65,26 +56,77 @@ func (p *Penalty) Left(s State, now Micros) Micros { return max(0, Micros(s[0])-
 
 // Strike counts a refusal at now, when nothing is blocked.
 func (p *Penalty) Strike(s State, now Micros) State {
-	strikes := int64(1)
+	length := p.first
 	if !p.Dead(s, now) {
-		strikes = min(s[1]+1, p.most)
+		length = p.next(Micros(s[1] - s[0]))
 	}
-	return State{int64(now + p.Length(strikes)), strikes}
+	return State{int64(now + length), int64(now + 2*length)}
+}
+
+// next is the length of the block after one that lasted so long.
+func (p *Penalty) next(last Micros) Micros {
+	if last > p.longest/Micros(p.factor) {
+		return p.longest
+	}
+	return max(p.first, last*Micros(p.factor))
+}
+
+// Capacity is 1: there is nothing to take but strikes.
+func (p *Penalty) Capacity() int64 { return 1 }
+
+// Overdraft is 1.
+func (p *Penalty) Overdraft() int64 { return 1 }
+
+// Most is MaxInt64: a penalty by itself bounds no rate.
+func (p *Penalty) Most(t Micros) int64 {
+	if t < 1 {
+		return 0
+	}
+	return math.MaxInt64
+}
+
+// Touch is the identity: a block that has begun lasts as long as it was to last.
+func (p *Penalty) Touch(s State, _ Moment) State { return s }
+
+// Judge refuses everything while a block lasts.
+func (p *Penalty) Judge(s State, m Moment, _ int64) Verdict {
+	left := p.Left(s, m.Now)
+	return Verdict{Allowed: left == 0, RetryAfter: left}
+}
+
+// Charge leaves the state as it is: what passes is no strike.
+func (p *Penalty) Charge(s State, _ Moment, _ int64) (State, Receipt) { return s, Receipt{} }
+
+// Force is a strike, where nothing is blocked. It cannot be given back.
+func (p *Penalty) Force(s State, m Moment, cost int64) (State, Receipt) {
+	if cost < 1 || p.Left(s, m.Now) > 0 {
+		return s, Receipt{}
+	}
+	return p.Strike(s, m.Now), Receipt{}
+}
+
+// Refund gives nothing.
+func (p *Penalty) Refund(s State, _ Moment, _ Receipt, _ int64) State { return s }
+
+// Level is 0 while a block lasts, else 1, and how long it still lasts.
+func (p *Penalty) Level(s State, m Moment) (remaining int64, reset Micros) {
+	if left := p.Left(s, m.Now); left > 0 {
+		return 0, left
+	}
+	return 1, 0
 }
 
 // Pins are how long a state is kept, at most, after the first strike and after any:
 // twice the block.
 func (p *Penalty) Pins() (one, full Micros) { return 2 * p.first, 2 * p.longest }
 
-// Dead reports that the block has been over for as long as it lasted.
-func (p *Penalty) Dead(s State, now Micros) bool {
-	return s[1] < 1 || Micros(s[0])+p.Length(s[1]) <= now
-}
+// Dead reports that the last block is forgotten.
+func (p *Penalty) Dead(s State, now Micros) bool { return Micros(s[1]) <= now }
 
-// Pack keeps the end of the block and the strikes.
-func (p *Penalty) Pack(s State) (until, strikes uint64, ok bool) {
+// Pack keeps both instants.
+func (p *Penalty) Pack(s State) (until, forgotten uint64, ok bool) {
 	return uint64(s[0]), uint64(s[1]), packable(s[0], s[1])
 }
 
 // Unpack is Packer's.
-func (p *Penalty) Unpack(until, strikes uint64) State { return State{int64(until), int64(strikes)} }
+func (p *Penalty) Unpack(until, forgotten uint64) State { return State{int64(until), int64(forgotten)} }

@@ -10,26 +10,12 @@ import (
 	"github.com/weirhq/weir/algorithm"
 )
 
-// offender is a caller as a plain program would keep him: each strike, and when it was.
+// offender is a caller as a plain program would keep him: his blocks, the last of
+// them at the end.
 type offender struct {
 	first, factor, longest int64
-	strikes                []int64 // lengths of the blocks since the last were forgotten
+	blocks                 []int64 // lengths of those that are not forgotten
 	until                  int64
-}
-
-// block is the length of the nth block, computed without bounds.
-func (o *offender) block(n int) int64 {
-	length := big.NewInt(o.first)
-	for range n - 1 {
-		length.Mul(length, big.NewInt(max(o.factor, 1)))
-		if length.Cmp(big.NewInt(1<<60)) > 0 {
-			break
-		}
-	}
-	if most := big.NewInt(max(o.first, o.longest)); length.Cmp(most) > 0 {
-		return most.Int64()
-	}
-	return length.Int64()
 }
 
 // refused strikes at now, unless he is blocked, and says how long he is after it.
@@ -37,19 +23,25 @@ func (o *offender) refused(now int64) (left int64, struck bool) {
 	if now < o.until {
 		return o.until - now, false
 	}
-	if n := len(o.strikes); n > 0 && now >= o.until+o.strikes[n-1] {
-		o.strikes = nil
+	if !o.remembered(now) {
+		o.blocks = nil
 	}
-	length := o.block(len(o.strikes) + 1)
-	o.strikes = append(o.strikes, length)
-	o.until = now + length
-	return length, true
+	length := big.NewInt(o.first)
+	for range o.blocks { // from the first on, without bounds
+		length.Mul(length, big.NewInt(max(o.factor, 1)))
+	}
+	if most := big.NewInt(max(o.first, o.longest)); length.Cmp(most) > 0 {
+		length = most
+	}
+	o.blocks = append(o.blocks, length.Int64())
+	o.until = now + length.Int64()
+	return length.Int64(), true
 }
 
 // remembered reports whether the past still says something.
 func (o *offender) remembered(now int64) bool {
-	n := len(o.strikes)
-	return n > 0 && now < o.until+o.strikes[n-1]
+	n := len(o.blocks)
+	return n > 0 && now < o.until+o.blocks[n-1]
 }
 
 func TestPenaltyAgainstAPlainProgram(t *testing.T) {
@@ -62,37 +54,58 @@ func TestPenaltyAgainstAPlainProgram(t *testing.T) {
 		}
 		o := &offender{first: numbers[0], factor: numbers[1], longest: numbers[2]}
 		var s state
-		for now, i := int64(started), 0; i < 2000; i++ {
-			now += d.Int64N(3 * max(1, o.until-now+1, numbers[0]))
-			if now >= 1<<52 {
-				break
-			}
+		for now, i := int64(started), 0; i < 2000 && now < 1<<52; i++ {
 			m := micros(now)
 			if dead := p.Dead(s, m); dead == o.remembered(now) {
-				t.Fatalf("%v at %d, state %v: dead %t, and the plain program remembers %v", numbers, now, s, dead, o.strikes)
+				t.Fatalf("%v at %d, state %v: dead %t, and the plain program remembers %v", numbers, now, s, dead, o.blocks)
 			}
-			left := int64(p.Left(s, m))
+			before := p.Judge(s, algorithm.Moment{Now: m}, 1)
 			want, struck := o.refused(now)
-			if struck {
-				if left != 0 {
-					t.Fatalf("%v at %d, state %v: blocked for %d, and should not be", numbers, now, s, left)
-				}
-				s = p.Strike(s, m)
-				left = int64(p.Left(s, m))
+			if struck != before.Allowed || !struck && int64(before.RetryAfter) != want {
+				t.Fatalf("%v at %d, state %v: %+v, want %d, struck %t", numbers, now, s, before, want, struck)
 			}
-			if left != want {
+			s, _ = p.Force(s, algorithm.Moment{Now: m}, 1)
+			if left := int64(p.Left(s, m)); left != want {
 				t.Fatalf("%v at %d, state %v: blocked for %d, want %d", numbers, now, s, left, want)
 			}
 			a, b, ok := p.Pack(s)
 			if !ok || p.Unpack(a, b) != s {
 				t.Fatalf("%v: state %v is packed as %d %d, %t", numbers, s, a, b, ok)
 			}
-			met[fmt.Sprint(struck, len(o.strikes) > 2)]++
+			met[fmt.Sprint(struck, len(o.blocks) > 2)]++
+			now += d.Int64N(3 * max(1, o.until-now+1))
 		}
 	}
 	if len(met) != 4 {
 		t.Errorf("not all was met: %v", met)
 	}
+}
+
+// Other numbers begin where the last block was.
+func TestPenaltyUnderOtherNumbers(t *testing.T) {
+	f := func(last, first, factor, longest, want int64) {
+		t.Helper()
+		old, err := algorithm.NewPenalty(micros(last), 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := algorithm.NewPenalty(micros(first), factor, micros(longest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := old.Strike(state{}, started)
+		if left := p.Left(s, started); left != micros(last) {
+			t.Errorf("a block of %d lasts %d under other numbers", last, left)
+		}
+		if s = p.Strike(s, started+micros(last)); p.Left(s, started+micros(last)) != micros(want) {
+			t.Errorf("after %d, %d x %d max %d: state %v, want a block of %d", last, first, factor, longest, s, want)
+		}
+	}
+	f(10, 10, 2, 100, 20)
+	f(10, 1, 3, 100, 30)
+	f(10, 50, 2, 100, 50)
+	f(1000, 1, 2, 100, 100)
+	f(1000, 5, 0, 0, 5)
 }
 
 // A clock that runs back frees nobody.

@@ -196,7 +196,7 @@ func (e Entry) check() error {
 	case SlidingWindowFamily:
 		ok = s[0] < s[1] && s[2] >= 0 && s[3] >= 0 && s[2]+s[3] >= 1
 	case PenaltyFamily:
-		ok = s[0] > 0 && s[1] >= 1
+		ok = s[0] > 0 && s[0] < s[1]
 	default: // its words are not known here
 	}
 	if !ok {

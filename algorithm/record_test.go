@@ -35,7 +35,7 @@ func TestRecord(t *testing.T) {
 	f("1;1m=b1796022366200000,0,1,200000;1d=w1795996800000000,1796083200000000,17",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}},
 		entry{Slot: "1d", Family: windowFamily, State: state{1_795_996_800_000_000, 1_796_083_200_000_000, 17}})
-	f("1;block=p1796022366200000,3", entry{Slot: "block", Family: algorithm.PenaltyFamily, State: state{1_796_022_366_200_000, 3}})
+	f("1;block=p1796022366200000,1796022366300000", entry{Slot: "block", Family: algorithm.PenaltyFamily, State: state{1_796_022_366_200_000, 1_796_022_366_300_000}})
 	f("1;1m=s1796022360000000,1796022420000000,0,30", entry{Slot: "1m", Family: algorithm.SlidingWindowFamily, State: state{1_796_022_360_000_000, 1_796_022_420_000_000, 0, 30}})
 	f("1;=q1796022366200000,0,1,200000", entry{Family: algorithm.LeakyBucketFamily, State: state{1_796_022_366_200_000, 0, 1, 200_000}})
 	f("1;a.b_c-9=w-5,3,1", entry{Slot: "a.b_c-9", Family: windowFamily, State: state{-5, 3, 1}})

@@ -84,8 +84,6 @@ func TestRefusedRules(t *testing.T) {
 		`weir: rule x: Limits[0] "unlimited": it stands alone, without a name; leave it or the others out`)
 	f(httplimit.Rule{Name: "x", Limits: []string{"a: deny"}},
 		`weir: rule x: Limits[0] "a: deny": it stands alone, without a name; leave it or the others out`)
-	f(httplimit.Rule{Name: "x", Limits: []string{"5/s block 1m"}},
-		`weir: rule x: Limits[0] "5/s block 1m": weir: not supported: `)
 
 	f(httplimit.Rule{Name: "x", Limits: one, OnError: weir.Local}, `weir: rule x: OnError local: no choice for a store that fails; use weir.Closed or weir.Open`)
 	f(httplimit.Rule{Name: "x", Limits: one, Missing: 3}, `weir: rule x: Missing 3: no such choice; use ByAddress, Skip or Reject`)

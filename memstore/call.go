@@ -42,11 +42,13 @@ type call struct {
 	stripes    [weir.MaxTakes]int
 	stripeCnt  int
 
-	prints    [weir.MaxTakes]uint64  // the fingerprint of each take's address
-	members   [weir.MaxTakes]*member // the limit of each take
-	cells     [weir.MaxTakes]cell
+	prints    [weir.MaxTakes]uint64   // the fingerprint of each take's address
+	members   [weir.MaxTakes]*member  // the limit of each take
+	cells     [2 * weir.MaxTakes]cell // of takes, and of their penalties
 	cellCount int
 	cellOf    [weir.MaxTakes]uint8            // which cell a take names
+	guards    [weir.MaxTakes]*member          // the penalty of each take's limit, nil for none
+	guardOf   [weir.MaxTakes]uint8            // which cell that names
 	at        [weir.MaxTakes]algorithm.Moment // when a take happens, in its limit's windows
 }
 
@@ -77,6 +79,7 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 	for i := range takes {
 		t := &takes[i]
 		c.name(i, address{t.Limit.ID(), t.Key}, c.members[i], t.Tag)
+		c.guard(i, t)
 	}
 	c.lockStripes()
 	if err := c.readClock(); err != nil {
@@ -95,19 +98,33 @@ func (c *call) take(takes []weir.Take, out []weir.Decision) (bool, weir.Micros, 
 func (c *call) meet(takes []weir.Take) (err error) {
 	for i := range takes {
 		l := takes[i].Limit
-		if c.members[i] = c.store.find(l.Version()); c.members[i] == nil {
-			if c.members[i], err = c.store.add(l); err != nil {
-				return err
-			}
+		if c.members[i], err = c.store.known(l); err != nil {
+			return err
 		}
 		c.need += c.members[i].room
+		if l = l.Penalty(); l == nil {
+			continue
+		}
+		if c.guards[i], err = c.store.known(l); err != nil {
+			return err
+		}
+		c.need++
 	}
 	return nil
+}
+
+// known finds a limit, or makes it known.
+func (r *registry) known(l *weir.Limit) (*member, error) {
+	if m := r.find(l.Version()); m != nil {
+		return m, nil
+	}
+	return r.add(l)
 }
 
 func (c *call) reset() {
 	clear(c.cells[:c.cellCount]) // lets go of limits
 	clear(c.members[:])
+	clear(c.guards[:])
 	c.shardCount, c.stripeCnt, c.cellCount, c.joins, c.need, c.now = 0, 0, 0, 0, 0, 0
 }
 
@@ -241,6 +258,7 @@ func (c *call) open(takes []weir.Take) error {
 		x := &c.cells[i]
 		x.find(c)
 		switch p := &x.place; {
+		case p.member.penalty != nil:
 		case p.entry == nil:
 			c.place(x)
 		case p.member.list != nil:

@@ -93,8 +93,15 @@ type sizes struct {
 // entryBytes is what a key takes of which MaxKeys counts one.
 const entryBytes = 32
 
-// roomOf is how much room a key of a limit takes.
-func roomOf(l *weir.Limit) int { return max(1, l.Memory()/entryBytes) }
+// roomOf is how much room a key of a limit takes, without that of its penalty, which
+// has an entry of its own.
+func roomOf(l *weir.Limit) int {
+	room := l.Memory() / entryBytes
+	if l.Penalty() != nil {
+		room--
+	}
+	return max(1, room)
+}
 
 // cellsFor is how many overflow cells a limit gets whose keys take so much room: as
 // many as stand in the room of the cells of another, and one at least.

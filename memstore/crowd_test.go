@@ -34,6 +34,11 @@ func plainCrowd() []string {
 	return []string{"a=5/s", "a=2/s", "b=3/min", "b/1d=9/day fixed-window", "c=4/s fixed-window spread", "d=1/day burst 7", "e=6/min burst 2", "f=2/min"}
 }
 
+// blockingCrowd are limits of which some have a penalty beside them.
+func blockingCrowd() []string {
+	return []string{"a=5/s block 20s", "a=2/s block 5s x 2 max 1h", "b=3/min", "c=4/s fixed-window block 1s", "l=2/min sliding-log block 1m", "f=2/min"}
+}
+
 func listedCrowd() []string {
 	return []string{"a=5/s", "a=2/s", "b=3/min", "l=2/min sliding-log", "l=9/min sliding-log overdraft 12", "n=2 concurrent lease 20s", "n=4 concurrent lease 90s", "f=2/min"}
 }
@@ -383,8 +388,8 @@ func TestReloadsLeakNoMembers(t *testing.T) {
 func TestWhatIsGrantedLeavesATrace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		keys, texts := rapid.SampledFrom([]int{64, 80, 200}).Draw(r, "keys"), plainCrowd()
-		if keys >= 200 && rapid.Bool().Draw(r, "lists") {
-			texts = listedCrowd()
+		if keys >= 200 {
+			texts = [][]string{texts, listedCrowd(), blockingCrowd()}[rapid.IntRange(0, 2).Draw(r, "crowd")]
 		}
 		c, err := newCrowd(keys, texts)
 		if err != nil {
@@ -429,6 +434,7 @@ func (c *crowd) traced(r *rapid.T, takes []weir.Take) {
 func TestBooksAddUpInACrowd(t *testing.T) {
 	booksAddUp(t, 96, plainCrowd())
 	booksAddUp(t, 200, listedCrowd())
+	booksAddUp(t, 200, blockingCrowd())
 }
 
 func booksAddUp(t *testing.T, keys int, texts []string) {

@@ -28,10 +28,11 @@ type cell struct {
 	short int64 // how much of its limit that is
 
 	// The group of takes that is being judged.
-	joined  bool  // it has takes
-	asked   bool  // any take of the group wants to pass
-	touched bool  // any take of the group is not a peek
-	need    int64 // the summed cost
+	joined  bool        // it has takes
+	asked   bool        // any take of the group wants to pass
+	touched bool        // any take of the group is not a peek
+	need    int64       // the summed cost
+	blocked weir.Micros // how long a caller of the group is blocked
 	verdict algorithm.Verdict
 	room    int64 // what partial takes may still share
 	total   int64 // to be charged
@@ -40,7 +41,7 @@ type cell struct {
 
 // begin forgets the last group.
 func (x *cell) begin() {
-	x.joined, x.asked, x.touched, x.need, x.total = false, false, false, 0, 0
+	x.joined, x.asked, x.touched, x.need, x.total, x.blocked = false, false, false, 0, 0, 0
 	x.verdict = algorithm.Verdict{Allowed: true}
 }
 
@@ -144,14 +145,20 @@ func (r round) judge() bool {
 	for i := range r.cells[:r.cellCount] {
 		r.cells[i].begin()
 	}
-	r.each(func(i int, t *weir.Take, _ *weir.Decision, x *cell) { x.join(t, r.at[i]) })
+	r.each(func(i int, t *weir.Take, _ *weir.Decision, x *cell) {
+		x.join(t, r.at[i])
+		x.blocked = max(x.blocked, r.blocked(i))
+	})
 	ok := true
 	for i := range r.cells[:r.cellCount] {
 		if x := &r.cells[i]; x.joined {
 			x.judge()
+			x.block(x.blocked)
 			ok = ok && x.verdict.Allowed
 		}
 	}
+	r.each(func(i int, t *weir.Take, _ *weir.Decision, x *cell) { r.strike(i, t, x) })
+	r.each(func(i int, _ *weir.Take, _ *weir.Decision, x *cell) { x.tell(r.blocked(i)) })
 	return ok
 }
 
@@ -188,7 +195,7 @@ func (r round) charge(allowed bool) {
 		}
 	})
 	r.settle()
-	r.each(func(_ int, _ *weir.Take, d *weir.Decision, x *cell) {
+	r.each(func(i int, _ *weir.Take, d *weir.Decision, x *cell) {
 		if x.uncounted() { // nothing is kept, so there is nothing left and nothing to give back
 			d.Receipt, d.Remaining = weir.Receipt{}, 0
 			return
@@ -197,6 +204,9 @@ func (r round) charge(allowed bool) {
 			d.Receipt = weir.Receipt{} // nobody could tell later whose charge it was
 		}
 		d.Remaining, d.ResetAfter = x.level()
+		if left := r.blocked(i); left > 0 {
+			d.Remaining, d.ResetAfter = 0, max(d.ResetAfter, left)
+		}
 	})
 }
 

@@ -143,9 +143,17 @@ func newSet(z sizes, reserved map[string]int, limits []*weir.Limit) (*set, error
 	return n, errs.joined()
 }
 
-// withStates leaves out limits that no store ever sees.
+// withStates leaves out limits that no store ever sees, and adds the penalties of
+// those that have a block, each once.
 func withStates(limits []*weir.Limit) []*weir.Limit {
-	return slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
+	list := slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
+	for _, l := range list {
+		p := l.Penalty()
+		if p != nil && !slices.ContainsFunc(list, func(o *weir.Limit) bool { return o.Version() == p.Version() }) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // expect makes limits and their rules known for good, if there are cells for all

@@ -9,7 +9,7 @@ import (
 // takeKnown is call.take for what most calls are: one take, whose cost is charged or
 // not, of a key that has an entry. Such a call needs no room, meets no overflow cell
 // and has one group, so that it is a step of the algorithm under the shard's lock.
-// Where the key has no entry, or one of another version or with a list, nothing was
+// Where the key has no entry, or one of another version, with a list or a block, nothing was
 // done and known is false.
 //
 // The clock is read before the entry is looked for: to read it is to wait for all
@@ -22,7 +22,7 @@ func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, 
 	if now = max(s.read(), sh.latest); checkClock(now) == nil && !s.closed.Load() {
 		sh.latest = now
 		if e := sh.entries.Find(fp); e != nil {
-			if m := s.member(e); m.version == t.Limit.Version() && m.list == nil {
+			if m := s.member(e); m.version == t.Limit.Version() && !m.blocks && m.list == nil {
 				if m.bucket != nil && !isWide(e) {
 					e.Words = admit(m.bucket, e, t, d, now)
 					sh.mu.Unlock()

@@ -35,6 +35,8 @@ type member struct {
 	bucket   *algorithm.TokenBucket // limit, where it is one; else nil
 	list     algorithm.Lister       // limit, where its states are lists; else nil, and then packer is not
 	slots    *algorithm.Concurrency // limit, where it is one; else nil
+	penalty  *algorithm.Penalty     // limit, where it is one; else nil
+	blocks   bool                   // the limit has a penalty beside it
 	room     int                    // how much room an entry takes: 1, or what its list needs at most
 	rule     *rule
 	heir     *rule             // who has the states from now on, within ExpectOnly; else nil
@@ -124,6 +126,8 @@ func (r *registry) newMember(l *weir.Limit, of *rule) *member {
 	m.bucket, _ = m.limit.(*algorithm.TokenBucket)
 	m.list, _ = m.limit.(algorithm.Lister)
 	m.slots, _ = m.limit.(*algorithm.Concurrency)
+	m.penalty, _ = m.limit.(*algorithm.Penalty)
+	m.blocks = l.Penalty() != nil
 	r.giveNumber(m)
 	return m
 }

@@ -103,7 +103,7 @@ func (s *Store) Return(_ context.Context, returns []weir.Return) (weir.Stamp, er
 	return weir.Stamp{Now: now, Epoch: s.epoch}, err
 }
 
-// Reset is [weir.Store].Reset. A key that shares an overflow cell cannot be
+// Reset is [weir.Store].Reset: the penalty of a block is forgotten as well. A key that shares an overflow cell cannot be
 // separated from the others in it.
 func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	if s.closed.Load() {
@@ -120,6 +120,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	s.forgive(l, k, sh)
 	shared := s.sharedNow(l)
 	switch e, m := s.entryOf(sh, fp, l); {
 	case e != nil && shared: // without the entry, the cell that the key once shared would answer again

@@ -106,7 +106,7 @@ func (c *together) find() bool {
 	}
 	for i := range c.takes {
 		f := &c.found[i]
-		if f.member = c.store.member(f.entry); f.member.version != c.takes[i].Limit.Version() || f.member.list != nil || isWide(f.entry) {
+		if f.member = c.store.member(f.entry); f.member.version != c.takes[i].Limit.Version() || f.member.blocks || f.member.list != nil || isWide(f.entry) {
 			return false
 		}
 		for j := range i {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/weirhq/weir"
@@ -90,11 +89,7 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 			suffix = "/" + slot
 		}
 		l, err := weir.NewLimitKeeping(r.Name+suffix, cmp.Or(r.was, r.Name)+suffix, w.spec)
-		switch {
-		case errors.Is(err, weir.ErrUnsupported):
-			c.refuseLater(w)
-			continue
-		case err != nil:
+		if err != nil {
 			c.refuseFields("bad-limit", w.path, err)
 			continue
 		}

@@ -18,14 +18,26 @@ type call struct {
 
 // A group is the takes of one join on one state, which are judged together.
 type group struct {
-	law   law
-	where address
-	at    moment
-	takes []int // indices, in the order given
+	law       law
+	block     *blockLaw // nil for a limit without one
+	offenders address   // where those are whom it blocks
+	where     address
+	at        moment
+	takes     []int // indices, in the order given
 
+	wants          bool // a take of it wants to pass, and does not only look
 	allowed, never bool
 	retry, delay   weir.Micros
 	spare          int64 // what Partial takes may share beyond their first unit
+}
+
+// groupOf begins the group of a take.
+func groupOf(t weir.Take, at moment) *group {
+	g := &group{law: lawOf(t.Limit), block: blockLawOf(t.Limit.Spec()), where: address{t.Limit.ID(), t.Key}, at: at}
+	if g.block != nil {
+		g.offenders = penalties(t.Limit, t.Key)
+	}
+	return g
 }
 
 // place finds the window of every take. It reports false where a calendar's
@@ -51,7 +63,7 @@ func (c *call) judge(j weir.Join) []*group {
 		}
 		where := address{t.Limit.ID(), t.Key}
 		if of[where] == nil {
-			of[where] = &group{law: lawOf(t.Limit), where: where, at: c.moments[i]}
+			of[where] = groupOf(t, c.moments[i])
 			groups = append(groups, of[where])
 		}
 		of[where].takes = append(of[where].takes, i)
@@ -59,6 +71,7 @@ func (c *call) judge(j weir.Join) []*group {
 	for _, g := range groups {
 		c.verdict(g)
 	}
+	c.punish(groups)
 	return groups
 }
 
@@ -70,6 +83,7 @@ func (c *call) verdict(g *group) {
 		t := c.takes[i]
 		peeks = peeks && t.How&weir.Peek != 0
 		asks = asks || t.How&weir.Force == 0
+		g.wants = g.wants || t.How&(weir.Peek|weir.Force) == 0
 		need.Add(need, big.NewInt(c.needOf(g, t)))
 	}
 	if !peeks {
@@ -89,6 +103,9 @@ func (c *call) verdict(g *group) {
 		}
 	default:
 		g.retry = g.law.wait(s, c.now, need.Int64())
+	}
+	if asks {
+		c.block(g)
 	}
 }
 
@@ -133,8 +150,10 @@ func (c *call) finish(all []*group, allowed bool) {
 	}
 	for i, t := range c.takes {
 		if t.Join == weir.Alone {
-			g := &group{law: lawOf(t.Limit), where: address{t.Limit.ID(), t.Key}, at: c.moments[i], takes: []int{i}}
+			g := groupOf(t, c.moments[i])
+			g.takes = []int{i}
 			c.verdict(g)
+			c.punish([]*group{g})
 			c.settle(g, true)
 		}
 	}
@@ -165,6 +184,9 @@ func (c *call) settle(g *group, allowed bool) {
 	s := c.states[g.where]
 	for _, i := range g.takes {
 		c.out[i].Remaining, c.out[i].ResetAfter = g.law.left(s, c.now), g.law.reset(s, c.now)
+		if left := c.blocked(g); left > 0 {
+			c.out[i].Remaining, c.out[i].ResetAfter = 0, max(c.out[i].ResetAfter, left)
+		}
 	}
 }
 

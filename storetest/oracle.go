@@ -53,8 +53,13 @@ func (o *Oracle) Return(now weir.Micros, returns []weir.Return) (lost error) {
 	return lost
 }
 
-// Reset forgets one state.
-func (o *Oracle) Reset(l *weir.Limit, k weir.Key) { delete(o.states, address{l.ID(), k}) }
+// Reset forgets one state, and who was refused under it.
+func (o *Oracle) Reset(l *weir.Limit, k weir.Key) {
+	delete(o.states, address{l.ID(), k})
+	if l.Penalty() != nil {
+		delete(o.states, penalties(l, k))
+	}
+}
 
 func (o *Oracle) put(at address, s state) {
 	if s == nil {

@@ -47,6 +47,9 @@ const (
 	neverRenews        // a lease ends when it was to end at first
 	freesAnyone        // the release of a slot that nobody holds frees another's
 	keepsQuiet         // does not say that a slot is lost
+	blocksLonger       // who is blocked and asks is blocked anew
+	blocksLookers      // a peek that is refused blocks
+	forgivesAtOnce     // what came before a block is forgotten when it ends
 )
 
 // plain is a store of a lock and a map over the algorithms of the limits, as
@@ -121,6 +124,9 @@ func (s *plain) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	case s.bug != resetsNothing:
 		delete(s.states, s.at(l, k))
 		delete(s.lists, s.at(l, k))
+		if l.Penalty() != nil {
+			delete(s.states, s.at(l.Penalty(), k))
+		}
 	}
 	return nil
 }
@@ -333,8 +339,12 @@ func (p *pass) judge(groups [][]int) (verdicts []algorithm.Verdict) {
 		if p.bug == holdsNothing {
 			v.Delay = 0
 		}
+		if asks {
+			v = p.block(g, v)
+		}
 		verdicts = append(verdicts, v)
 	}
+	p.punish(groups, verdicts)
 	return verdicts
 }
 
@@ -374,6 +384,9 @@ func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool
 		}
 		for _, i := range g {
 			p.out[i].Remaining, p.out[i].ResetAfter = a.Level(p.states[at], m)
+			if left := p.blocked(i); left > 0 {
+				p.out[i].Remaining, p.out[i].ResetAfter = 0, max(p.out[i].ResetAfter, left)
+			}
 		}
 	}
 }

@@ -36,6 +36,7 @@ func casts() []cast {
 	return []cast{
 		{unit: 4, back: tenYears, families: map[string][]string{
 			"b": {"3 per 7us burst 4", "1 per 5us burst 2", "2 per 3us burst 9 overdraft 9", "5 per 11us", "1 per 1us burst 7"},
+			"p": {"3 per 7us burst 4 block 5us", "2 per 3us block 2us x 3 max 40us", "3 per 7us fixed-window block 1us x 2 max 9us", "5 per 11us"},
 			"w": {"3 per 7us fixed-window", "5 per 7us fixed-window spread", "2 per 10us fixed-window overdraft 3", "6 per 3us fixed-window"},
 			"c": {"4/day calendar UTC", "2/day calendar UTC", "3 per 9us fixed-window"},
 			"q": {"3 per 7us leaky-bucket queue 4", "1 per 5us leaky-bucket wait 9us", "2 per 3us leaky-bucket wait 20us queue 3 overdraft 9", "5 per 11us leaky-bucket wait 17us", "1 per 1us leaky-bucket queue 7", "4 per 1us leaky-bucket wait 2us"},
@@ -45,6 +46,7 @@ func casts() []cast {
 		}},
 		{unit: 100_000, back: tenYears, families: map[string][]string{
 			"b": {"10/s", "10/s burst 3", "1/s burst 10", "1000/s", "7/s", "999983/h burst 50", "100/min burst 7 overdraft 20", "5/s burst 5"},
+			"p": {"10/s block 500ms", "5/s burst 2 block 100ms x 2 max 3s", "3/s", "7/s burst 3 block 1us"},
 			"w": {"5/s fixed-window", "3/s fixed-window", "10/min fixed-window", "20/min fixed-window spread"},
 			"c": {"8/day calendar UTC", "3/day calendar UTC overdraft 4", "6/s fixed-window"},
 			"q": {"10/s leaky-bucket wait 1s", "10/s leaky-bucket queue 3", "1/s leaky-bucket wait 9s queue 10", "1000/s leaky-bucket wait 1s", "7/s leaky-bucket queue 6", "999983/h leaky-bucket wait 150ms", "5/s leaky-bucket wait 1us"},
@@ -54,6 +56,7 @@ func casts() []cast {
 		}},
 		{unit: 3_600_000_000, back: tenYears, families: map[string][]string{
 			"b": {"1000000/day burst 100", "10000 per 30d burst 100", "10/day", "30/day burst 5", "1/day burst 52124", "2 per 30d"},
+			"p": {"30/day burst 5 block 1h x 2 max 1d", "10/day block 10m", "12/h sliding-log block 1d"},
 			"w": {"100/day fixed-window", "7/week fixed-window spread", "12/h fixed-window"},
 			"c": {"5/day calendar UTC", "20/week calendar UTC", "50/month calendar UTC", "5/day fixed-window"},
 			"q": {"1000000/day leaky-bucket wait 10s", "30/day leaky-bucket queue 5 overdraft 50", "10/day leaky-bucket wait 12h", "2 per 30d leaky-bucket wait 7d"},
@@ -96,7 +99,7 @@ type payment struct {
 func newComposer(rng *rand.Rand) *composer {
 	all := casts()
 	c := &composer{rng: rng, cast: all[rng.IntN(len(all))], tape: &Tape{}, keys: 1 + rng.IntN(3), oracle: NewOracle(), left: map[cell]int64{}}
-	for _, name := range []string{"b", "w", "c", "s", "q", "l", "n"} {
+	for _, name := range []string{"b", "w", "c", "s", "q", "l", "n", "p"} {
 		var family []int
 		for _, text := range c.cast.families[name] {
 			if l, err := weir.ParseLimit(name, text); err == nil {

@@ -112,6 +112,8 @@ func checks() []check {
 		{name: "who holds a slot and asks again counts once", run: asksAgain, live: true},
 		{name: "a lease ends, unless it is renewed", run: leasesEnd},
 		{name: "slots under other numbers", run: slotsOfOtherNumbers},
+		{name: "who is refused is blocked", run: blocks},
+		{name: "what is no reason for a block", run: blocksNobody},
 		{name: "the readings of a state never run back", run: neverRunsBack, monotone: true},
 
 		{name: "a calendar without its edges is stale", run: calendarIsStale, live: true},
