@@ -201,11 +201,14 @@ func (s *seeds) local(parts []Part) (key Key, tag uint64) {
 	return key, tag
 }
 
-// fold takes two words into a hash, each in a place of its own.
+// fold takes two words into a hash, each in a place of its own. The low bits of a
+// product hang on the low bits of its factors alone, so that the high ones are laid
+// over them at the end: who counts by a few bits of a tag may take any.
 func fold(h, kind, value uint64) uint64 {
 	const odd, other = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 	h = (bits.RotateLeft64(h, 29) ^ kind) * odd
-	return (h ^ h>>32 ^ value) * other
+	h = (h ^ h>>32 ^ value) * other
+	return h ^ h>>32
 }
 
 // multiply gives the halves of a product in one word.

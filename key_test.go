@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
@@ -407,4 +408,33 @@ func TestAllocationsOfEverydayKeys(t *testing.T) {
 			t.Errorf("parts made for the call: %v allocations", n)
 		}
 	})
+}
+
+// Whoever counts by the low bits of a tag, as a store does that puts keys into cells,
+// finds neighbours spread over all of them, whatever the seed.
+func TestTagsOfNeighboursAreSpread(t *testing.T) {
+	const neighbours, cells, mean = 4096, 64, 4096 / 64
+	v4 := func(i uint32) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)}), 32)
+	}
+	far := func(i uint32) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 4), byte(i << 4), 7}), 32)
+	}
+	v6 := func(i uint32) netip.Prefix {
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 0, byte(i >> 8), byte(i)}), 64)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		s := &seeds{words: [4]uint64{random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64()}}
+		for kind, of := range map[string]func(uint32) netip.Prefix{"addresses": v4, "addresses afar": far, "networks": v6} {
+			var held [cells]int
+			for i := range uint32(neighbours) {
+				_, tag := s.local([]Part{Net(of(i))})
+				held[tag%cells]++
+			}
+			if least, most := slices.Min(held[:]), slices.Max(held[:]); least < mean/4 || most > 3*mean {
+				t.Fatalf("%s: %d to %d in a cell, %d in the mean", kind, least, most, mean)
+			}
+		}
+	}
 }

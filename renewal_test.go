@@ -236,3 +236,75 @@ func TestAReleaseAmongRenewals(t *testing.T) {
 		}
 	})
 }
+
+// Nothing is renewed any more after a release, not even by a heartbeat that is on its
+// way while the store does not apply it.
+func TestAReleaseThatFailsAmongRenewals(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		for _, end := range []func(l *weir.Limiter, o *weir.Outcome, s *weir.Slots) error{
+			func(_ *weir.Limiter, _ *weir.Outcome, s *weir.Slots) error { return s.Release(t.Context()) },
+			func(l *weir.Limiter, o *weir.Outcome, _ *weir.Slots) error { return l.Refund(t.Context(), o) },
+		} {
+			enter, leave := make(chan struct{}), make(chan struct{})
+			s := &flaky{Store: b.store.Store, fail: func(call int) error {
+				switch call {
+				case 1:
+					close(enter)
+					<-leave
+				case 2:
+					return weir.ErrNotApplied
+				}
+				return nil
+			}}
+			l, err := weir.New(s, b.Limits()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := new(weir.Outcome)
+			slots, err := l.Acquire(t.Context(), o, 1, user())
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-enter
+			if err := end(l, o, slots); !errors.Is(err, weir.ErrNotApplied) {
+				t.Error(err)
+			}
+			close(leave)
+			pass(time.Minute)
+			if s.calls != 2 || slots.Err() != nil {
+				t.Errorf("%d calls, %v", s.calls, slots.Err())
+			}
+			b.leaves(1)
+			release(t, slots) // so that no timer is left, be it renewed
+		}
+	}, "1 concurrent lease 3s")
+}
+
+// Of two slots one is lost, and the other outlives what happens to the store later.
+func TestTheOtherSlotOutlivesAFailure(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		s := &flaky{Store: b.store.Store, fail: func(call int) error {
+			if call == 10 {
+				return weir.ErrUnknown
+			}
+			return nil
+		}}
+		l, err := weir.New(s, b.Limits()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := new(weir.Outcome)
+		slots, err := l.Acquire(t.Context(), o, 1, user())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Reset(t.Context(), o.Takes[0].Limit, o.Takes[0].Key); err != nil {
+			t.Fatal(err)
+		}
+		<-slots.Lost()
+		pass(time.Hour)
+		b.leaves(5, 0)
+		release(t, slots)
+		b.leaves(5, 1)
+	}, "5 concurrent", "1 concurrent lease 30s")
+}

@@ -16,6 +16,7 @@ type Reservation struct {
 	charge   Outcome // what was taken; nobody touches it but who spends
 	estimate int64
 	spent    atomic.Bool
+	done     atomic.Bool // the work: somebody has tried to settle it
 }
 
 // Reserve is Take for work whose cost is known when it is done: an estimate of 1 or
@@ -25,7 +26,7 @@ type Reservation struct {
 //	if err != nil || !o.Allowed {
 //		…
 //	}
-//	defer r.Cancel(ctx) // where the work is not done
+//	defer r.Cancel(ctx) // where the work is not done, and Settle is not reached
 //	…
 //	forgiven, err := r.Settle(ctx, tokens)
 //
@@ -62,7 +63,8 @@ func (r *Reservation) Slots() *Slots {
 //
 // The context may have ended: what was used was used. After an error that is
 // [ErrNotApplied] the reservation stands, but for its slots, and may be settled again;
-// after any other it is spent. A cost below 0 is [ErrInvalid], and changes nothing.
+// after any other it is spent. A panic of the store is [ErrUnknown]. A cost below 0 is
+// [ErrInvalid], and changes nothing.
 func (r *Reservation) Settle(ctx context.Context, actual int64) (forgiven int64, err error) {
 	switch {
 	case r == nil:
@@ -76,20 +78,30 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) (forgiven int64,
 	if !r.spent.CompareAndSwap(false, true) {
 		return 0, nil
 	}
+	r.done.Store(true)
 	ctx = context.WithoutCancel(ctx)
+	defer func() { err = errors.Join(err, r.Slots().Release(ctx)) }()
+	forgiven, err = r.correct(ctx, actual)
+	r.spent.Store(!errors.Is(err, ErrNotApplied))
+	return forgiven, err
+}
+
+// correct makes the charge the actual cost.
+func (r *Reservation) correct(ctx context.Context, actual int64) (forgiven int64, err error) {
+	defer unpanic(&err)
 	switch {
 	case actual > r.estimate:
-		forgiven, err = r.add(ctx, actual-r.estimate)
+		return r.add(ctx, actual-r.estimate)
 	case actual < r.estimate:
-		err = r.giveBack(ctx, r.estimate-actual)
+		return 0, r.giveBack(ctx, r.estimate-actual)
 	}
-	r.spent.Store(!errors.Is(err, ErrNotApplied))
-	return forgiven, errors.Join(err, r.Slots().Release(ctx))
+	return 0, nil
 }
 
 // Cancel gives back all that was reserved, slots too: for work that was not done.
-// After an error that is [ErrNotApplied] it may be tried again. The context may have
-// ended.
+// Where a Settle was tried it was done: the estimate stays charged then, whatever came
+// of the Settle. After an error that is [ErrNotApplied] it may be tried again; a panic
+// of the store is [ErrUnknown]. The context may have ended.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -100,9 +112,18 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if !r.spent.CompareAndSwap(false, true) {
 		return nil
 	}
-	err := GiveBack(context.WithoutCancel(ctx), r.store, &r.charge)
+	err := r.drop(context.WithoutCancel(ctx))
 	r.spent.Store(!errors.Is(err, ErrNotApplied))
 	return err
+}
+
+// drop gives everything back, or of work that was done the slots.
+func (r *Reservation) drop(ctx context.Context) (err error) {
+	if r.done.Load() {
+		return r.Slots().Release(ctx)
+	}
+	defer unpanic(&err)
+	return GiveBack(ctx, r.store, &r.charge)
 }
 
 // rates visits what was charged of rates.

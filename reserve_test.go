@@ -342,3 +342,100 @@ func TestManyReserve(t *testing.T) {
 		t.Errorf("%d were used: %+v, %v", used.Load(), o.Decisions, err)
 	}
 }
+
+// A bursting store panics once when it is told to, and is well again.
+type bursting struct {
+	weir.Store
+	burst bool
+}
+
+func (s *bursting) Take(ctx context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
+	s.panics()
+	return s.Store.Take(ctx, takes, out)
+}
+
+func (s *bursting) Return(ctx context.Context, returns []weir.Return) (weir.Stamp, error) {
+	s.panics()
+	return s.Store.Return(ctx, returns)
+}
+
+func (s *bursting) panics() {
+	if s.burst {
+		s.burst = false
+		panic("the store is broken")
+	}
+}
+
+// A store that panics while a reservation ends keeps no slot for ever: a Settle gives
+// it back all the same, and after a Cancel it is free when its lease ends.
+func TestStoresThatPanicKeepNoSlots(t *testing.T) {
+	f := func(end func(ctx context.Context, r *weir.Reservation) error, after time.Duration) {
+		t.Helper()
+		bubbled(t, func(t *testing.T, b *bench) {
+			s := &bursting{Store: b.store.Store}
+			l, err := weir.New(s, b.Limits()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := l.Reserve(t.Context(), new(weir.Outcome), 5, user())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.burst = true
+			if err := end(t.Context(), r); !errors.Is(err, weir.ErrUnknown) {
+				t.Errorf("%v; want that nobody knows", err)
+			}
+			if err := errors.Join(r.Cancel(t.Context()), end(t.Context(), r)); err != nil {
+				t.Errorf("once more: %v", err)
+			}
+			pass(after)
+			if left := b.left()[0]; left != 1 {
+				t.Errorf("%d slots are left after %s", left, after)
+			}
+		}, "1 concurrent lease 30s", "100/day fixed-window")
+	}
+	settle := func(actual int64) func(ctx context.Context, r *weir.Reservation) error {
+		return func(ctx context.Context, r *weir.Reservation) error {
+			_, err := r.Settle(ctx, actual)
+			return err
+		}
+	}
+	f(settle(1), 0)
+	f(settle(9), 0)
+	f(settle(5), 30*time.Second) // it is the release that panics
+	f(func(ctx context.Context, r *weir.Reservation) error { return r.Cancel(ctx) }, 30*time.Second)
+}
+
+// Work that was done is not given away by a Cancel that is deferred: when its Settle
+// was not applied the estimate stays charged, and the slot is free.
+func TestCancelAfterASettleThatFails(t *testing.T) {
+	f := func(actual int64, failures int, left ...int64) {
+		t.Helper()
+		bubbled(t, func(t *testing.T, b *bench) {
+			s := &flaky{Store: b.store.Store, fail: func(call int) error {
+				if call <= failures {
+					return weir.ErrNotApplied
+				}
+				return nil
+			}}
+			l, err := weir.New(s, b.Limits()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := l.Reserve(t.Context(), new(weir.Outcome), 5, user())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Settle(t.Context(), actual); !errors.Is(err, weir.ErrNotApplied) {
+				t.Error(err)
+			}
+			if err := errors.Join(r.Cancel(t.Context()), r.Cancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+			b.leaves(left...)
+		}, "1 concurrent", "10/day fixed-window")
+	}
+	f(2, 1, 1, 5)
+	f(2, 2, 1, 5) // the slot is not released by the Settle either
+	f(0, 1, 1, 5)
+}

@@ -32,7 +32,8 @@ type Slots struct {
 	mu        sync.Mutex
 	heartbeat *time.Timer
 	renewed   time.Time // when what the store has confirmed last was asked
-	over      bool      // the slots have been released
+	ended     bool      // the renewing, for good
+	released  bool      // the slots; undone where the store has not applied it
 	err       error     // why lost is closed
 }
 
@@ -102,13 +103,16 @@ func (s *Slots) Release(ctx context.Context) error {
 // ask asks the store. A panic of it is an error: nobody stands above the goroutine of
 // a timer, and what is deferred may have been begun by a panic that is the news.
 func (s *Slots) ask(ctx context.Context, returns []Return) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: panic in the store: %v", ErrUnknown, v)
-		}
-	}()
+	defer unpanic(&err)
 	_, err = s.store.Return(ctx, returns)
 	return err
+}
+
+// unpanic is deferred by who asks the store, and makes an error of its panic.
+func unpanic(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%w: panic in the store: %v", ErrUnknown, v)
+	}
 }
 
 // Lost is closed when a slot is lost: the store does not know it any more, or has
@@ -137,25 +141,24 @@ func (s *Slots) Err() error {
 func (s *Slots) letGo() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
-		return false
-	}
-	s.over = true
+	s.ended = true
 	s.heartbeat.Stop()
-	return true
+	mine := !s.released
+	s.released = true
+	return mine
 }
 
 // holdOn undoes that, but for the renewing.
 func (s *Slots) holdOn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = false
+	s.released = false
 }
 
-func (s *Slots) isOver() bool {
+func (s *Slots) isReleased() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.over
+	return s.released
 }
 
 // beat renews the slots, and sees to the next time.
@@ -166,11 +169,12 @@ func (s *Slots) beat() {
 	defer s.mu.Unlock()
 	next := s.lease / beatsPerLease
 	switch {
-	case s.over:
+	case s.ended:
 		return // and so it is no news that the store does not know them
 	case err == nil:
 		s.renewed = asked
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLost): // the others were renewed
+		s.renewed = asked
 		if s.lose(err); len(s.renewals) == 1 {
 			return
 		}
@@ -280,7 +284,7 @@ func (o *Outcome) holdOn() {
 // slotReturns are those of all slots that o was given and has not released. It
 // allocates only where there are some.
 func (o *Outcome) slotReturns(renew bool) []Return {
-	if o.spent || o.released || o.slots != nil && o.slots.isOver() {
+	if o.spent || o.released || o.slots != nil && o.slots.isReleased() {
 		return nil
 	}
 	var list []Return

@@ -27,7 +27,7 @@ func (e *WaitError) Error() string {
 	switch {
 	case e.Limit == nil:
 		return "weir: a limit of deny lets nothing pass"
-	case e.Wait == 0:
+	case e.err == nil:
 		return fmt.Sprintf("weir: cost %d: limit %s (%s) never has room for more than %d", e.cost, e.Limit.Name(), e.Limit, e.Limit.Capacity())
 	}
 	return fmt.Sprintf("weir: limit %s (%s) has room in %s, which is behind the deadline: %v", e.Limit.Name(), e.Limit, duration.Format(e.Wait), e.err)
@@ -42,8 +42,10 @@ func (e *WaitError) Unwrap() error { return e.err }
 //
 // It does not wait in vain. What can never pass, and what would pass after the
 // context's deadline alone, is a [*WaitError] at once. Where the context ends, what
-// was charged is given back, and the error is its cause. Other errors are those of
-// Take. Whatever the error, nothing is left charged.
+// was charged is given back, and the error is its cause. A slot that is lost while a
+// leaky bucket is waited for is [ErrLost], or what its last renewal failed with. Other
+// errors are those of Take. After an error nothing is left charged, but where the store
+// cannot say what it did ([ErrUnknown]), or fails to take it back.
 //
 // Who waits is not in a queue: of two who wait for one unit either may have it, and
 // many who wait for the same ask again as often as one of them is let in. Under a
@@ -67,8 +69,8 @@ func (l *Limiter) Wait(ctx context.Context, o *Outcome, cost int64, parts ...Par
 		case o.Never || o.Cause != ByLimits:
 			return &WaitError{Limit: o.Limit(), cost: cost}
 		}
-		wait, most := o.pauses()
-		if err := sleep(ctx, wait, max(wait, pause), o.Limit()); err != nil {
+		wait, most, by := o.pauses()
+		if err := sleep(ctx, nap{wait: wait, least: pause, limit: by}); err != nil {
 			return err
 		}
 		pause = min(2*pause, most)
@@ -85,20 +87,22 @@ const (
 	mostSlotPause = 100 * time.Millisecond
 )
 
-// pauses is how long a refused call has to wait for rates, and the longest pause
-// between two questions.
-func (o *Outcome) pauses() (wait, most time.Duration) {
+// pauses is how long a refused call has to wait for rates, for which of them the
+// longest, and the longest pause between two questions. For slots alone there is
+// nothing to wait for: 0.
+func (o *Outcome) pauses() (wait, most time.Duration, by *Limit) {
 	most = mostRatePause
 	for i := range o.Decisions {
-		switch d := &o.Decisions[i]; {
+		d, limit := &o.Decisions[i], o.Takes[i].Limit
+		switch needs := d.RetryAfter.Duration(); {
 		case d.Allowed:
-		case o.Takes[i].Limit.slotted():
+		case limit.slotted():
 			most = mostSlotPause
-		default:
-			wait = max(wait, d.RetryAfter.Duration())
+		case needs > wait:
+			wait, by = needs, limit
 		}
 	}
-	return wait, most
+	return wait, most, by
 }
 
 // awaitTurn waits for as long as a leaky bucket says, or gives back what was taken.
@@ -107,16 +111,32 @@ func (l *Limiter) awaitTurn(ctx context.Context, o *Outcome) error {
 		return nil
 	}
 	slots := l.Keep(o) // a turn may be farther away than a lease is long
-	delay := o.Delay.Duration()
-	if err := sleep(ctx, delay, delay, o.delayed()); err != nil {
+	err := sleep(ctx, nap{wait: o.Delay.Duration(), limit: o.delayed(), lost: slots.Lost()})
+	if err == nil {
+		err = slots.handOver(ctx)
+	}
+	if err != nil {
 		_ = l.Refund(context.WithoutCancel(ctx), o) // what a store keeps, time gives back
 		o.RefuseDelay()
 		return err
 	}
-	if slots != nil {
-		slots.letGo() // they last for a lease from here
-		o.slots = nil
+	o.slots = nil
+	return nil
+}
+
+// handOver ends the keeping, with slots that last for a lease from here. Where one is
+// lost, or may be before that, it is an error, and they are kept on.
+func (s *Slots) handOver(ctx context.Context) error {
+	if s == nil {
+		return nil
 	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if err := s.ask(ctx, s.renewals); err != nil {
+		return err
+	}
+	s.letGo()
 	return nil
 }
 
@@ -130,15 +150,27 @@ func (o *Outcome) delayed() *Limit {
 	return o.Limit()
 }
 
-// sleep waits for a pause, unless the context's deadline comes before a wait is over.
-func sleep(ctx context.Context, wait, pause time.Duration, l *Limit) error {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return &WaitError{Limit: l, Wait: wait, err: context.DeadlineExceeded}
+// A nap is a pause in a Wait.
+type nap struct {
+	wait  time.Duration   // there is no room before; 0 where nobody can say
+	least time.Duration   // the pause is no shorter
+	limit *Limit          // that has no room for so long
+	lost  <-chan struct{} // closed: there is nothing to wait for any more
+}
+
+// sleep waits until a nap is over, or what it was for is lost, unless the context's
+// deadline comes before there can be room. Where nobody can say when that is, the
+// context ends it and says why, be its deadline over already.
+func sleep(ctx context.Context, n nap) error {
+	if deadline, ok := ctx.Deadline(); ok && n.wait > 0 && time.Until(deadline) <= n.wait {
+		return &WaitError{Limit: n.limit, Wait: n.wait, err: context.DeadlineExceeded}
 	}
-	timer := time.NewTimer(pause)
+	timer := time.NewTimer(max(n.wait, n.least))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-n.lost:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -235,3 +235,98 @@ func TestManyWait(t *testing.T) {
 		}
 	})
 }
+
+// An overdue is a context whose deadline is over, and which has not noticed yet.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Nanosecond), true }
+
+// For a slot nobody knows how long to wait: a deadline that is just over does not make
+// it never, and the context says why it has ended.
+func TestWaitForASlotUntilTheDeadline(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		b.take(1)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Millisecond, func() { cancel(errGone) })
+		b.waits(overdue{ctx}, 1, 5*time.Millisecond, errGone)
+	}, "1 concurrent")
+}
+
+// Of a slot and a rate that are both taken it is the rate that is waited for, and named.
+func TestWaitNamesTheRate(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		b.take(1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		e, ok := errors.AsType[*weir.WaitError](b.Wait(ctx, new(weir.Outcome), 1, user()))
+		if !ok || e.Limit.Name() != "rb" || e.Wait != 2*time.Second {
+			t.Errorf("%+v", e)
+		}
+	}, "1 concurrent", "1 per 2s")
+}
+
+// A slot that was kept in a queue lasts for a lease from when its turn has come,
+// whenever it was renewed before.
+func TestASlotLastsForALeaseAfterItsTurn(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		b.waits(t.Context(), 1, 0, nil)
+		b.waits(t.Context(), 1, 7*time.Second, nil)
+		pass(12*time.Second - time.Microsecond)
+		if left := b.left()[0]; left != 1 {
+			t.Errorf("%d left before the lease is over", left)
+		}
+		pass(time.Microsecond)
+		if left := b.left()[0]; left != 2 {
+			t.Errorf("%d left after the lease", left)
+		}
+	}, "2 concurrent lease 12s", "1 per 7s leaky-bucket queue 9")
+}
+
+// Whoever loses his slot while he waits for his turn does not go on, and stands in
+// nobody's way: he is told when it is noticed, or when his turn has come.
+func TestASlotIsLostInAQueue(t *testing.T) {
+	f := func(after, noticed time.Duration) {
+		t.Helper()
+		bubbled(t, func(t *testing.T, b *bench) {
+			b.waits(t.Context(), 1, 0, nil)
+			key, _ := b.Key(user())
+			time.AfterFunc(after, func() {
+				if err := b.store.Store.Reset(context.Background(), b.Limits()[0], key); err != nil {
+					t.Error(err)
+				}
+			})
+			o := b.waits(t.Context(), 1, noticed, weir.ErrLost)
+			if o.Allowed || b.left()[0] != 2 {
+				t.Errorf("%v left, %+v", b.left(), o)
+			}
+			b.waits(t.Context(), 1, 7*time.Second-noticed, nil) // in his place
+		}, "2 concurrent lease 12s", "1 per 7s leaky-bucket queue 9")
+	}
+	f(3*time.Second, 4*time.Second)
+	f(6*time.Second, 7*time.Second)
+}
+
+// A renewal that fails when the turn has come may leave less than a lease: the slot is
+// given back, and the store's panic is an error.
+func TestASlotIsNotRenewedAfterAQueue(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		s := &flaky{Store: b.store.Store, fail: func(call int) error {
+			if call == 1 {
+				panic("the store is broken")
+			}
+			return nil
+		}}
+		l, err := weir.New(s, b.Limits()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.waits(t.Context(), 1, 0, nil)
+		o := new(weir.Outcome)
+		if err := l.Wait(t.Context(), o, 1, user()); !errors.Is(err, weir.ErrUnknown) || o.Allowed {
+			t.Errorf("%v, %+v", err, o)
+		}
+		if left := b.left()[0]; left != 1 || s.calls != 2 {
+			t.Errorf("%d left after %d calls", left, s.calls)
+		}
+	}, "2 concurrent lease 12s", "1 per 3s leaky-bucket queue 9")
+}

@@ -12,7 +12,9 @@ type consulted struct{ decider weir.Decider }
 func (d consulted) decide(ctx context.Context, c *call, o *weir.Outcome, shadow bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			o.Fail(weir.Closed, newPanicError("decider", v, weir.ErrUnknown))
+			err := newPanicError("decider", v, weir.ErrUnknown)
+			_ = d.giveBack(context.WithoutCancel(ctx), o) // the panic is the news; what a store kept, time gives back
+			o.Fail(weir.Closed, err)
 		}
 		if shadow {
 			advise(o)

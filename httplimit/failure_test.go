@@ -268,6 +268,35 @@ func TestDeciderInShadowRefusesNothing(t *testing.T) {
 	}
 }
 
+// A watched decider panics when it has charged.
+type watched struct {
+	holder
+	panics bool
+}
+
+func (d *watched) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
+	d.holder.Decide(ctx, r, o)
+	if d.panics {
+		panic("watching")
+	}
+}
+
+// What a decider has charged before it panics is given back, slots too.
+func TestPanicInADeciderGivesTheChargeBack(t *testing.T) {
+	for _, text := range []string{"1/day", "1 concurrent"} {
+		d := &watched{holder: holder{store: memory(t), limit: weir.MustLimit("api", text)}, panics: true}
+		g := rigged(t, httplimit.Config{Decider: d})
+		for range 3 {
+			g.expect(get("/"), down)
+		}
+		g.SetEnforce(httplimit.Shadow)
+		g.expect(get("/"), ok)
+		g.SetEnforce(httplimit.On)
+		d.panics = false
+		g.expect(get("/"), ok)
+	}
+}
+
 func TestPanicInADeciderIsAFault(t *testing.T) {
 	g := rigged(t, httplimit.Config{Decider: &scripted{decide: func(*weir.Request, *weir.Outcome) { panic("rules") }}})
 	g.expect(get("/"), down)

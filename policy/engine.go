@@ -26,7 +26,8 @@ type EngineConfig struct {
 
 	// Observe is told of every decision, on the request's own goroutine. It
 	// must be fast, safe for concurrent use, and keep nothing of the Finding.
-	// It may be nil.
+	// It may be nil. Where it panics, so does the Decide, and what the request
+	// was charged has been given back.
 	Observe func(context.Context, *Finding)
 
 	// Now is the time that tokens are judged by; nil is the wall clock. Limits
@@ -166,8 +167,15 @@ func (e *Engine) decide(ctx context.Context, p *Policy, r *weir.Request, o *weir
 	defer e.release(c)
 	c.begin(e, p, r, o)
 	c.slotless = slotless
+	decided := false
+	defer func() {
+		if !decided { // a panic is on its way, and nobody above sees what was charged
+			_ = e.GiveBack(context.WithoutCancel(ctx), o) // the panic is the news; what a store kept, time gives back
+		}
+	}()
 	c.decide(ctx)
 	e.observe(ctx, &c.found)
+	decided = true
 }
 
 func (e *Engine) release(c *call) {

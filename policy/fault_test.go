@@ -108,3 +108,37 @@ func TestGiveBack(t *testing.T) {
 	b.want("allowed limits", "GET /", peer)
 	b.want("refused limits", "GET /", peer)
 }
+
+// Who watches decisions and panics leaves nothing charged and no slot held; the panic
+// goes on to whoever asked.
+func TestPanicOfTheObserverGivesTheChargeBack(t *testing.T) {
+	store, _ := memory(t)
+	panics := true
+	e, err := policy.NewEngine(policy.EngineConfig{
+		Policy: load(t, "\nrules: [{name: r, limits: [1/h, 1 concurrent]}]"), Store: store,
+		Observe: func(context.Context, *policy.Finding) {
+			if panics {
+				panic("watching")
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := new(weir.Outcome)
+	for range 3 {
+		func() {
+			defer func() {
+				if v := recover(); v != "watching" {
+					t.Errorf("panicked with %v", v)
+				}
+			}()
+			e.Decide(t.Context(), request("GET /", peer), o)
+		}()
+	}
+	panics = false
+	e.Decide(t.Context(), request("GET /", peer), o)
+	if !o.Allowed {
+		t.Errorf("something stayed charged: %+v", o)
+	}
+}

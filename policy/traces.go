@@ -47,10 +47,15 @@ func (c *call) tokenTraced() bool {
 	case c.why != token.Missing && c.why != token.TooLong && c.why != token.Malformed:
 		return false
 	case from.origin == fromHeader && from.name == "Authorization":
-		return slices.ContainsFunc(c.header(from.name), mayHoldToken) // others have schemes of their own
+		return slices.ContainsFunc(c.header(from.name), mayBeBearer) // others have schemes of their own
 	}
 	return c.traced(from)
 }
+
+// mayBeBearer reports whether an application may find a token in a line of
+// Authorization: in any scheme where it looks like a signed one, and behind Bearer
+// whatever it is that cannot be read here.
+func mayBeBearer(line string) bool { return mayHoldToken(line) || token.Garbled(line) }
 
 // spelt reports whether a header is there under a name that some servers take for the
 // same.

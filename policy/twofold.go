@@ -68,12 +68,24 @@ func (c *call) readOnce() bool {
 	return true
 }
 
-// garbled reports whether there is a Bearer whose token cannot be read.
+// garbled reports whether there is a Bearer whose token cannot be read, and may be a
+// signed one. Other things are sent behind Bearer as well (`1|abc`, `user:secret`):
+// those leave a trace of a token, and no more.
 func (c *call) garbled() bool {
 	from := c.found.Policy.tokenFrom
 	if from.origin != fromHeader || from.name != "Authorization" {
 		return false
 	}
 	line, ok := only(c.header(from.name))
-	return ok && token.Garbled(line)
+	return ok && token.Garbled(line) && (mayHoldToken(line) || mayHoldToken(squeezed(line)))
+}
+
+// squeezed leaves out of a line what is of no token: some decoders of base64 do.
+func squeezed(line string) string {
+	return strings.Map(func(r rune) rune {
+		if notOfToken(r) {
+			return -1
+		}
+		return r
+	}, line)
 }

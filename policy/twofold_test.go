@@ -58,6 +58,36 @@ rules:
 	b.want("allowed limits", "GET /", peer, "Authorization: Basic dTpw")
 }
 
+// What is no token and stands behind Bearer all the same is as none, whatever a rule
+// makes of that; what some servers read a token from, by leaving out what is of none, is
+// refused.
+func TestOtherThingsBehindBearer(t *testing.T) {
+	const file = `
+jwt: {keys: file:secret, algorithms: [HS256], issuer: https://id.example}
+rules:
+- {name: wide, match: /, limit: 100/h}
+- {name: ip, match: /ip, key: "jwt:sub", limit: 2/h}
+- {name: skip, match: /skip, key: "jwt:sub", missing: skip, limit: 2/h}
+- {name: deny, match: /deny, key: "jwt:sub", missing: deny, limit: 2/h}
+`
+	for _, other := range []string{
+		"1|" + strings.Repeat("aB3", 14), "user:secret", `{"token":"abc"}`, `"abc"`, "abc, def", "a b", "\u00e9",
+	} {
+		b, line := startTokens(t, file), "Authorization: Bearer "+other
+		for _, path := range []string{"/ip", "/skip"} {
+			for _, want := range []string{"allowed limits", "allowed limits", "refused limits"} {
+				b.want(want, "GET "+path, peer, line)
+			}
+		}
+		b.want("refused missing", "GET /deny", peer, line)
+	}
+	b, line := startTokens(t, file), token(t, secret, "sub", "ann")
+	end := len(line) - 20
+	for _, other := range []string{line[:end] + "!" + line[end:], line[:40] + "{" + line[40:], line[:end] + " " + line[end:], line + "|"} {
+		b.want("refused request", "GET /skip", peer, other)
+	}
+}
+
 // Browsers send a cookie twice where two folders of a site have set it. A rule that
 // skips who has none counts him by address all the same.
 func TestCookiesAndParametersThatComeTwice(t *testing.T) {

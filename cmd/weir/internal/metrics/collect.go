@@ -36,7 +36,8 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collectProxy tells of requests that were decided and not served, or not yet.
+// collectProxy tells of requests that were decided and not served, or not yet, or
+// without their slot.
 func (m *Metrics) collectProxy(e emitter) {
 	m.mu.Lock()
 	stats, waiting := m.proxy, m.waiting
@@ -53,6 +54,7 @@ func (m *Metrics) collectProxy(e emitter) {
 		e.counter(m.series.proxyFailures, uint64(max(0, count)), kind)
 	}
 	now, most := waiting()
+	e.counter(m.series.slotsLost, uint64(max(0, n.SlotsLost)))
 	e.gauge(m.series.waiting, float64(now))
 	e.gauge(m.series.waitingMax, float64(most))
 }
@@ -115,7 +117,9 @@ func (m *Metrics) collectRequests(e emitter) {
 
 func (m *Metrics) collectStore(e emitter) {
 	for k := fault.Invalid; int(k) < fault.Kinds; k++ { // stale edges are no failure, and a panic is no store's answer
-		e.counter(m.series.storeErrors, m.storeErrors[k].Load(), k.String())
+		if k != fault.Lost { // a true answer, whose requests the proxy counts
+			e.counter(m.series.storeErrors, m.storeErrors[k].Load(), k.String())
+		}
 	}
 	if m.config.Stats == nil {
 		return

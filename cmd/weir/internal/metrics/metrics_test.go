@@ -32,7 +32,9 @@ func busy(t *testing.T, c Config) *Metrics {
 	vault := info(2, "vault", false, "vault deny")
 	m.loaded([]*policy.RuleInfo{api, login, vault}, "0123456789ab")
 	m.Proxy(
-		func() proxy.Stats { return proxy.Stats{Unreachable: 7, Malformed: 8, Gone: 6, Crowded: 5, Drained: 4} },
+		func() proxy.Stats {
+			return proxy.Stats{Unreachable: 7, Malformed: 8, Gone: 6, Crowded: 5, Drained: 4, SlotsLost: 2}
+		},
 		func() (now, most int) { return 3, 1000 },
 	)
 	m.Listener("ops", func() listen.Counts { return listen.Counts{Accepted: 9, RefusedFull: 2, RefusedPeer: 1, Open: 3} })

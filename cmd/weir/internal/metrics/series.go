@@ -14,7 +14,7 @@ type series struct {
 	reload, reloadTime, configInfo *prometheus.Desc
 	enforce, build                 *prometheus.Desc
 	connections, accepted, closed  *prometheus.Desc
-	proxyFailures                  *prometheus.Desc
+	proxyFailures, slotsLost       *prometheus.Desc
 	waiting, waitingMax            *prometheus.Desc
 }
 
@@ -47,6 +47,7 @@ func newSeries() series {
 		closed:      d("listener_refused_total", "Connections that were closed at once, by the bound that they would have broken.", "listener", "bound"),
 
 		proxyFailures: d("proxy_failures_total", "Requests that the proxy let in and did not serve, or could not decide.", "kind"),
+		slotsLost:     d("proxy_slots_lost_total", "Requests whose slot under a concurrency limit was lost while they were served."),
 		waiting:       d("proxy_waiting", "Requests that the proxy keeps waiting for their turn under leaky buckets."),
 		waitingMax:    d("proxy_waiting_max", "The most that may wait at once."),
 	}

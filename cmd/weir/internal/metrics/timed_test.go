@@ -64,8 +64,10 @@ func TestStoreErrors(t *testing.T) {
 		has(t, m, `weir_store_errors_total{kind="`+kind+`"} 3`)
 	}
 	has(t, m, `weir_store_errors_total{kind="state"} 0`)
-	if found := lines(scrape(t, m), `weir_store_errors_total{kind="stale"`); len(found) > 0 {
-		t.Errorf("to be asked again is no failure: %s", found)
+	for _, kind := range []string{"stale", "lost"} {
+		if found := lines(scrape(t, m), `weir_store_errors_total{kind="`+kind+`"`); len(found) > 0 {
+			t.Errorf("to be told so is no failure: %s", found)
+		}
 	}
 }
 

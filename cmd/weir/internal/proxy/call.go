@@ -122,7 +122,8 @@ func lines(h http.Header) int {
 	return n
 }
 
-// decide asks about the request as it came.
+// decide asks about the request as it came. A panic of who decides, or watches him,
+// leaves nothing charged and no slot held.
 func (c *call) decide() {
 	r := c.in
 	c.request = weir.Request{
@@ -133,8 +134,15 @@ func (c *call) decide() {
 		Header:     r.Header,
 		RemoteAddr: r.RemoteAddr,
 	}
+	decided := false
+	defer func() {
+		if !decided {
+			c.giveBack()
+		}
+	}()
 	c.settings.decider.Decide(r.Context(), &c.request, &c.outcome)
 	c.slots = c.settings.decider.Keep(&c.outcome)
+	decided = true
 }
 
 // letGo releases the slots of the request, which is over: its answer has been
@@ -146,6 +154,7 @@ func (c *call) letGo() {
 	}
 	ctx := context.WithoutCancel(c.in.Context())
 	if err := slots.Err(); err != nil {
+		c.proxy.slotsLost.Add(1)
 		c.proxy.logger.DebugContext(ctx, "a slot was lost while its request was served", "error", err)
 	}
 	if err := slots.Release(ctx); err != nil {

@@ -23,11 +23,11 @@ type Proxy struct {
 
 	down atomic.Bool // the last connection to the upstream could not be made
 
-	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone, malformed, crowded, drained atomic.Int64
+	unreachable, slowUpstream, badUpstream, slowClients, badClients, gone, malformed, crowded, drained, slotsLost atomic.Int64
 }
 
-// Stats counts the requests that were let in and then not served, and those that
-// could not be decided, since the Proxy was made.
+// Stats counts the requests that were let in and then not served, or without their
+// slot, and those that could not be decided, since the Proxy was made.
 type Stats struct {
 	Unreachable  int64 // no connection to the upstream could be made; the charge was given back
 	SlowUpstream int64 // the upstream did not answer in time
@@ -38,6 +38,7 @@ type Stats struct {
 	Malformed    int64 // answered 400, 431 or 501 before anything was decided
 	Crowded      int64 // refused because as many waited as may; the charge was given back
 	Drained      int64 // sent away while they waited, by Drain, or refused after it; likewise
+	SlotsLost    int64 // served, and a slot of theirs was lost meanwhile: others may have been at work in its place
 }
 
 // New makes a Proxy. The error joins a [*weir.FieldError] for each thing that is
@@ -89,6 +90,7 @@ func (p *Proxy) Stats() Stats {
 		Malformed:    p.malformed.Load(),
 		Crowded:      p.crowded.Load(),
 		Drained:      p.drained.Load(),
+		SlotsLost:    p.slotsLost.Load(),
 	}
 }
 

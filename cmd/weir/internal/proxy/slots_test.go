@@ -327,3 +327,65 @@ func TestReloadWhileRequestsAreInFlight(t *testing.T) {
 	answered(http.StatusOK)
 	g.waits(0)
 }
+
+// A slot that is lost while its request is served is counted, once, and the request
+// goes on.
+func TestLostSlotsAreCounted(t *testing.T) {
+	g, h := newGatekeeper(t, "1 concurrent lease 1s"), newHall()
+	r, tr := newRig(t, plan{upstream: h, decider: g}), &http.Transport{}
+	defer tr.CloseIdleConnections()
+	v := r.visit(tr)
+	defer v.leave()
+	if n := r.proxy.Stats().SlotsLost; n != 0 {
+		t.Errorf("%d are lost before", n)
+	}
+	if err := g.Reset(t.Context(), g.limit.Load(), weir.Key{}); err != nil {
+		t.Fatal(err)
+	}
+	renewed := g.renewals.Load()
+	eventually(t, "it was to be renewed", func() bool { return g.renewals.Load() > renewed })
+	h.gate <- struct{}{}
+	if text, err := io.ReadAll(v.Body); err != nil || !bytes.HasSuffix(text, []byte("served")) {
+		t.Errorf("got %q, %v", text, err)
+	}
+	eventually(t, "one is counted", func() bool { return r.proxy.Stats().SlotsLost == 1 })
+}
+
+// A watched gatekeeper panics when it has decided, or when it is to keep slots.
+type watched struct {
+	*gatekeeper
+	decide, keep bool
+}
+
+func (w watched) Decide(ctx context.Context, r *weir.Request, o *weir.Outcome) {
+	w.gatekeeper.Decide(ctx, r, o)
+	if w.decide {
+		panic("watching")
+	}
+}
+
+func (w watched) Keep(o *weir.Outcome) *weir.Slots {
+	if w.keep {
+		panic("keeping")
+	}
+	return w.gatekeeper.Keep(o)
+}
+
+// A panic behind the decision keeps neither slots nor units.
+func TestAPanicKeepsNothing(t *testing.T) {
+	for _, text := range []string{"3 concurrent", "3/day"} {
+		for _, keep := range []bool{false, true} {
+			g := newGatekeeper(t, text)
+			r := newRig(t, plan{decider: watched{g, !keep, keep}})
+			for range 5 {
+				c := r.dial()
+				write(t, c, "GET /x HTTP/1.1\nHost: h\n\n")
+				if text, err := io.ReadAll(c); err != nil || len(text) > 0 {
+					t.Errorf("answered %q, %v", text, err)
+				}
+				_ = c.Close()
+			}
+			g.waits(0)
+		}
+	}
+}
