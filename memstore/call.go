@@ -283,22 +283,22 @@ func (c *call) open(takes []weir.Take) error {
 }
 
 // place reserves room for a key without an entry, or leaves it in its overflow
-// cell. A key that may have shared a cell goes on with that cell's state.
+// cell. A key that may have shared a cell goes on with that cell's state; one of slots
+// anew, for it leaves only where it holds none.
 func (c *call) place(x *cell) {
-	p := &x.place
-	if x.state != (algorithm.State{}) {
-		x.mode = weir.Overflow
-	}
-	m := p.member
+	p, m := &x.place, x.place.member
 	c.store.sweep(p.shard, sweepSets, c.now, c.holds)
 	if !p.shard.hasRoom(m.rule, m.room, c.shares) {
 		c.store.sweep(p.shard, searchSets, c.now, c.holds)
 	}
-	if !p.strange && !x.stays() && p.shard.hasRoom(m.rule, m.room, c.shares) {
+	if !p.strange && p.shard.hasRoom(m.rule, m.room, c.shares) && !x.stays() {
 		p.shard.count(m.rule, m.room)
 		p.reserved = true
-		if x.list.holders { // what it found is empty, and not where it will stand
-			x.list = p.shard.lists.listIn(m, 0, 0)
+		if x.list.holders {
+			x.leave()
+		}
+		if x.state != (algorithm.State{}) {
+			x.mode = weir.Overflow
 		}
 		return
 	}
@@ -349,6 +349,7 @@ func (p *place) inCell() bool { return p.entry == nil && !p.reserved && p.shared
 // entry only when it was charged; until then its cell answers for it, unchanged.
 // New entries come last: they move others.
 func (c *call) commit() {
+	c.bringAlong()
 	for i := range c.cells[:c.cellCount] {
 		x := &c.cells[i]
 		p := &x.place

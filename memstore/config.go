@@ -50,7 +50,8 @@ type Config struct {
 
 	// Reserved is how many keys are kept for a rule, by its name (the part of
 	// a limit's name before the slash), from the beginning; rounded up to a
-	// multiple of the store's parts, of which there are at most 64. Together
+	// multiple of the store's parts, of which there are at most 64, and to one
+	// key of its largest limit in each, if there is so much more. Together
 	// they are at most half of the room for entries, which is seven eighths of
 	// MaxKeys. What is left of that half is shared equally by the other rules
 	// that the store knows. Store.ExpectOnly replaces all of it.
@@ -110,22 +111,24 @@ func (z sizes) cellsFor(room int) int { return max(1, z.cells/room) }
 // shareOf is for how many limits it counts in that.
 func (z sizes) shareOf(room int) int { return (z.cellsFor(room)*room + z.cells - 1) / z.cells }
 
-// largestShard is the most entries that a part of the store has.
-func (z sizes) largestShard() int { return z.part(z.keys) }
+// common is the least room that a part of the store has which is no rule's share: what
+// is reserved is half of all keys at most, and the largest key fits beside it.
+func (z sizes) common() int { return z.keys/z.shards - z.keys/2/z.shards }
 
-// tooSmallFor refuses a limit of whose keys no part of the store has room for one, or
-// that it can have no overflow cell for.
+// tooSmallFor refuses a limit of whose keys some part of the store could never have one,
+// whatever the other rules are, or that it can have no overflow cell for.
 func (z sizes) tooSmallFor(l *weir.Limit) error {
 	room := roomOf(l)
-	if room <= z.largestShard() && z.shareOf(room) <= z.limits {
+	if room <= z.common() && z.shareOf(room) <= z.limits {
 		return nil
 	}
-	// In any store with so many keys a part has room for one, and the cells have.
+	// In any store with so many keys each part has room for one, and the cells have. A
+	// store of several parts has keysPerShard keys in each, of which half are common.
 	enough := cellShare * (room + leastLimits)
-	if room > keysPerShard {
-		enough = max(enough, (room*mostShards*cellShare+cellShare-2)/(cellShare-1))
+	if room > keysPerShard/2 {
+		enough = max(enough, (2*room*mostShards*cellShare+cellShare-2)/(cellShare-1))
 	}
-	return weir.Invalid("limit "+l.Name(), l, fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place", room),
+	return weir.Invalid("limit "+l.Name(), l, fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place that no rule may keep for itself", room),
 		fmt.Sprintf("set memstore.Config.MaxKeys (max_keys in a rules file) to %d, or lower the limit's count", enough))
 }
 

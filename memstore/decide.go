@@ -183,10 +183,10 @@ func (r round) charge(allowed bool) {
 	for i := range r.cells[:r.cellCount] {
 		r.cells[i].charge()
 	}
-	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
+	r.each(func(i int, t *weir.Take, d *weir.Decision, x *cell) {
 		switch cost := d.Receipt.Cost; {
 		case cost > 0 && x.list.holders:
-			d.Receipt = x.hold(t)
+			d.Receipt = x.hold(t, r.prints[i])
 		case cost > 0:
 			d.Receipt = x.receipt
 			d.Receipt.Cost = cost

@@ -179,7 +179,7 @@ func (r *registry) know(limits []*weir.Limit) {
 		r.ruleOf(l).expected = true // before the limit can be found, so that its share is there
 		r.enter(l).expected = true
 	}
-	r.share()
+	r.share(*r.members.Load())
 }
 
 // superseded reports whether limits have a version of m's limit with other
@@ -262,7 +262,7 @@ func (s *Store) replace(rest map[[16]byte]*member, next *set) {
 	}
 	s.members.Store(&rest)
 	s.forgetRules()
-	s.share()
+	s.share(rest)
 }
 
 // move gives the states that the limits of a set keep to their rules: cells, and

@@ -77,10 +77,16 @@ func (x *cell) shrink() {
 	x.list.fits = entries
 }
 
-// stays reports a key that does not leave its overflow cell: while anybody there
-// holds a slot nobody can tell whose that is, and two places to hold slots in would
-// be one too many.
-func (x *cell) stays() bool { return x.list.holders && x.state != (algorithm.State{}) }
+// stays reports a key that does not leave its overflow cell: while it holds a slot
+// there, for two places to hold slots in would be one too many.
+func (x *cell) stays() bool { return x.list.holders && x.list.has(x.place.fp) }
+
+// leave makes a key of slots begin with an empty list in an entry of its own. What its
+// cell has is others': of slots nothing counts but who holds them.
+func (x *cell) leave() {
+	x.list = x.place.shard.lists.listIn(x.place.member, 0, 0)
+	x.was, x.state = algorithm.State{}, algorithm.State{}
+}
 
 // wants is how many units a take asks for: of slots one, but for who holds one.
 func (x *cell) wants(t *weir.Take) int64 {
@@ -90,12 +96,13 @@ func (x *cell) wants(t *weir.Take) int64 {
 	return t.Cost
 }
 
-// hold gives a take the slot that it was granted.
-func (x *cell) hold(t *weir.Take) algorithm.Receipt {
+// hold gives a take the slot that it was granted. The fingerprint is that of its own
+// address: the cell may be others' too.
+func (x *cell) hold(t *weir.Take, fp uint64) algorithm.Receipt {
 	if x.uncounted() {
 		return algorithm.Receipt{}
 	}
-	end := x.list.hold(x.place.member.slots, t.Slot, t.Key, x.at.Now)
+	end := x.list.hold(x.place.member.slots, t.Slot, t.Key, fp, x.at.Now)
 	x.state, x.charged = x.list.state(), true
 	return algorithm.Receipt{At: end, Cost: 1}
 }
@@ -145,14 +152,25 @@ func (x *cell) commitList() {
 	p.shard.putOrRemove(p.entry, p.member, &x.list)
 }
 
-// insertList makes the entry of a key that was charged. A log that it shared comes
-// along, item by item.
+// bringAlong copies the logs of keys that leave their cells, charge by charge. It comes
+// before any cell is written: another key of the call may stay in the same cell, and
+// what that is charged is nobody else's.
+func (c *call) bringAlong() {
+	for i := range c.cells[:c.cellCount] {
+		x := &c.cells[i]
+		if !x.place.reserved || !x.charged || x.place.member.list == nil {
+			continue
+		}
+		if own := &x.place.shard.lists; x.list.in != own {
+			x.list.chain = own.logs.Copy(&x.list.in.logs, &x.list.chain)
+			x.list.in = own
+		}
+	}
+}
+
+// insertList makes the entry of a key that was charged.
 func (x *cell) insertList() {
 	p := &x.place
-	if own := &p.shard.lists; x.list.in != own {
-		x.list.chain = own.logs.Copy(&x.list.in.logs, &x.list.chain)
-		x.list.in = own
-	}
 	if !x.list.holders {
 		x.list.follow(x.was, x.state)
 	}

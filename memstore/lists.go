@@ -146,6 +146,14 @@ func holder(id weir.SlotID, k weir.Key) (name table.Name) {
 	return name
 }
 
+// has reports whether a key of a fingerprint may hold a slot here. It never says no of
+// one that does, and keys that share an entry have one fingerprint; yes of one that does
+// not, once in 2^32 times for each holder.
+func (l *list) has(fp uint64) bool { return l.in.leases.Has(&l.chain, ownerOf(fp)) }
+
+// ownerOf is what a holder's block has of his fingerprint.
+func ownerOf(fp uint64) uint32 { return uint32(fp) }
+
 // find is the mark of a holder, 0 for none.
 func (l *list) find(id weir.SlotID, k weir.Key) uint64 {
 	name := holder(id, k)
@@ -153,14 +161,14 @@ func (l *list) find(id weir.SlotID, k weir.Key) uint64 {
 }
 
 // hold makes somebody a holder, or renews the lease of one who is, and says when it
-// ends.
-func (l *list) hold(slots *algorithm.Concurrency, id weir.SlotID, k weir.Key, now weir.Micros) (end weir.Micros) {
+// ends. The fingerprint is that of the key's address.
+func (l *list) hold(slots *algorithm.Concurrency, id weir.SlotID, k weir.Key, fp uint64, now weir.Micros) (end weir.Micros) {
 	name := holder(id, k)
 	if mark := l.in.leases.Find(&l.chain, &name); mark != 0 {
 		return l.renew(slots, mark, now)
 	}
 	end = slots.Renewed(now, 0)
-	l.in.leases.Add(&l.chain, &name, int64(end))
+	l.in.leases.Add(&l.chain, &name, ownerOf(fp), int64(end))
 	l.changed = true
 	return end
 }

@@ -230,6 +230,41 @@ func TestTooSmallForALimit(t *testing.T) {
 	f(100_000, "4095 concurrent")
 }
 
+// Of every limit that is accepted a key has an entry of its own, in any part of an empty
+// store and beside any number of rules.
+func TestEveryLimitMayHaveAnEntry(t *testing.T) {
+	for _, text := range []string{"4095/min sliding-log", "4095 concurrent", "600 concurrent", "40 concurrent"} {
+		l := weir.MustLimit("big", text)
+		for _, keys := range []int{150, 900, 12_000, 19_000, 37_000, 85_797, 149_797, 300_000, 599_188, 1_000_000} {
+			for _, rules := range []int{0, 1, 6, 19} {
+				d := newDesk(t, keys)
+				limits := []*weir.Limit{l}
+				for i := range rules {
+					limits = append(limits, weir.MustLimit(fmt.Sprint("r", i), "1/s"))
+				}
+				if _, refused := errors.AsType[*weir.FieldError](d.Expect(limits...)); refused {
+					continue
+				}
+				met := map[int]bool{}
+				for i := 0; len(met) < len(d.shards); i++ {
+					k := weir.Key{byte(i), byte(i >> 8), byte(i >> 16)}
+					at := address{l.ID(), k}
+					shard := d.shardOf(at.fingerprint())
+					if met[shard] {
+						continue
+					}
+					met[shard] = true
+					out := make([]weir.Decision, 1)
+					if _, _, err := d.Take(context.Background(), []weir.Take{{Limit: l, Key: k, Cost: 1, Slot: slotFor(l)}}, out); err != nil || out[0].Mode != weir.Exact {
+						t.Fatalf("%s in %d keys beside %d rules, part %d of %d: %+v, %v", text, keys, rules, shard, len(d.shards), out[0], err)
+					}
+				}
+				d.check()
+			}
+		}
+	}
+}
+
 func slotFor(l *weir.Limit) (id weir.SlotID) {
 	if l.Spec().Algorithm == weir.Concurrency {
 		id[0] = 1
@@ -264,11 +299,11 @@ func TestHoldersOfOneNameInOneCell(t *testing.T) {
 	d.want("its renewal is lost", errors.Is(err, weir.ErrLost), true)
 }
 
-// A key that shares a cell stays there until nobody holds a slot in it; its slots come
-// back all the same.
+// A key that shares a cell stays there until it holds no slot in it any more; its slots
+// come back all the same. Others who share the cell leave it as soon as there is room.
 func TestSlotsStayInTheirCell(t *testing.T) {
 	d := newDesk(t, 64)
-	l, filler := weir.MustLimit("slots", "2 concurrent lease 1s"), weir.MustLimit("filler", "1/s")
+	l, filler := weir.MustLimit("slots", "3 concurrent lease 1s"), weir.MustLimit("filler", "1/s")
 	if err := d.Expect(filler); err != nil {
 		t.Fatal(err)
 	}
@@ -277,21 +312,115 @@ func TestSlotsStayInTheirCell(t *testing.T) {
 		return d.call(weir.Take{Limit: l, Key: weir.Key{15: key}, Tag: 7, Cost: 1, Slot: weir.SlotID{holder}})
 	}
 	d.want("in a cell", slot(1, 1).Mode, weir.Overflow)
+	d.want("another key's, in the same cell", slot(2, 1).Remaining, int64(1))
 	d.now += 900_000
 	d.want("renewed there", d.giveOne(l, 1, 1, true), nil)
+	d.want("the other key's", d.giveOne(l, 2, 1, false), nil)
 	d.now += 200_000 // what filled the store is dead: there is room
-	if got := slot(1, 2); got.Mode != weir.Overflow || got.Remaining != 0 {
+	if got := slot(1, 2); got.Mode != weir.Overflow || got.Remaining != 1 {
 		t.Errorf("a second slot beside one in the cell: %+v", got)
 	}
-	d.want("a third", slot(1, 3).Allowed, false)
-	d.want("another key's, in the same cell", slot(2, 1).Allowed, false)
-	d.want("one comes back", d.giveOne(l, 1, 1, false), nil)
-	d.want("the other", d.giveOne(l, 1, 2, false), nil)
-	if got := slot(1, 4); got.Mode != weir.Exact || got.Remaining != 1 {
-		t.Errorf("when the cell is empty: %+v", got)
+	if got := slot(2, 1); got.Mode != weir.Exact || got.Remaining != 2 {
+		t.Errorf("another key's, which holds nothing in the cell: %+v", got)
 	}
-	d.want("another key", slot(2, 1).Mode, weir.Exact)
+	d.want("the cell's third", slot(1, 3).Allowed, true)
+	d.want("and no fourth", slot(1, 4).Allowed, false)
+	for holder := byte(1); holder <= 3; holder++ {
+		d.want("one comes back", d.giveOne(l, 1, holder, false), nil)
+	}
+	if got := slot(1, 5); got.Mode != weir.Exact || got.Remaining != 2 {
+		t.Errorf("when it holds none in the cell: %+v", got)
+	}
+}
+
+// Of two keys of one call that found a cell one may leave it and the other stay: each
+// holds what it was granted, where it was granted it, and nothing of the other's.
+func TestSlotsLeaveTheirCellInOneCall(t *testing.T) {
+	d := newDesk(t, 64)
+	l, filler := weir.MustLimit("slots", "3 concurrent lease 10s"), weir.MustLimit("filler", "1/s")
+	if err := d.Expect(filler); err != nil {
+		t.Fatal(err)
+	}
+	d.fill(filler)
+	take := func(key, holder byte) weir.Take {
+		return weir.Take{Limit: l, Key: weir.Key{15: key}, Tag: 7, Cost: 1, Slot: weir.SlotID{holder}}
+	}
+	d.want("in a cell", d.call(take(1, 1)).Mode, weir.Overflow)
+	d.now += 2_000_000
+	out := make([]weir.Decision, 4)
+	if ok, _, err := d.Take(context.Background(), []weir.Take{take(2, 1), take(1, 2), take(1, 3), take(2, 2)}, out); !ok || err != nil {
+		t.Fatalf("%t, %v, %+v", ok, err, out)
+	}
 	d.check()
+	for i, left := range []int64{1, 0, 0, 1} {
+		d.want(fmt.Sprint("left after take ", i), out[i].Remaining, left)
+	}
+	d.want("its slots come back: the first", d.giveOne(l, 2, 1, true), nil)
+	d.want("and the second", d.giveOne(l, 2, 2, true), nil)
+	d.want("the cell is full", d.call(take(1, 4)).Allowed, false)
+}
+
+// A second of flood passes. Callers who come and go all the time, so that their cell is
+// never empty, are limited by themselves again once there is room.
+func TestSlotsLeaveAHotCell(t *testing.T) {
+	const callers = 200
+	d := newDesk(t, 2000)
+	l, filler := weir.MustLimit("slots", "8 concurrent"), weir.MustLimit("filler", "1/s")
+	if err := d.Expect(l, filler); err != nil {
+		t.Fatal(err)
+	}
+	ctx, out, back := context.Background(), make([]weir.Decision, 1), []weir.Return{{Limit: l}}
+	var held [callers]byte // the slot that each holds, 0 for none
+	refused, shared := 0, 0
+	// Each caller comes once in ten steps, and holds what he gets for five of them.
+	step := func(n int) {
+		d.now += 10_000
+		for i := range callers {
+			k := weir.Key{4, byte(i), 15: byte(i)}
+			switch {
+			case i%10 == n%10:
+				held[i] = byte(n%200) + 1
+				ok, _, err := d.Take(ctx, []weir.Take{{Limit: l, Key: k, Cost: 1, Slot: weir.SlotID{held[i]}}}, out)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out[0].Mode == weir.Overflow {
+					shared++
+				}
+				if !ok {
+					held[i], refused = 0, refused+1
+				}
+			case i%10 == (n+5)%10 && held[i] != 0:
+				back[0].Key, back[0].Slot = k, weir.SlotID{held[i]}
+				if _, err := d.Return(ctx, back); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for n := range 100 {
+		for i := range 2000 { // the flood
+			k := weir.Key{9, byte(i), byte(i >> 8), byte(n)}
+			if _, _, err := d.Take(ctx, []weir.Take{{Limit: filler, Key: k, Cost: 1}}, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step(n)
+	}
+	if refused == 0 {
+		t.Fatal("no caller shares a cell: this test says nothing")
+	}
+	for n := range 200 {
+		step(n)
+	}
+	refused, shared = 0, 0
+	for n := range 100 {
+		step(n)
+	}
+	d.check()
+	if refused+shared > 0 {
+		t.Errorf("two seconds after the flood %d of %d were refused within one, and %d shared a cell", refused, 10*callers, shared)
+	}
 }
 
 // giveOne releases one slot, or renews it.
@@ -348,4 +477,34 @@ func TestAStaleCallKeepsNoRoom(t *testing.T) {
 		d.check()
 		d.want("room", d.used(), roomOf(few))
 	}
+}
+
+// Of two keys of one call that share a cell one may leave it, with what it shared, and
+// the other stay: the one that leaves takes nothing along of what the other is charged
+// in that call, though it be at the instant of a charge that it shared.
+func TestALogLeavesItsCellWithoutItsNeighboursCharge(t *testing.T) {
+	d := newDesk(t, 64)
+	l, filler := weir.MustLimit("log", "10/min sliding-log"), weir.MustLimit("filler", "1/day")
+	if err := d.Expect(l, filler); err != nil {
+		t.Fatal(err)
+	}
+	d.fill(filler)
+	take := func(key byte, cost int64, how weir.How) weir.Take {
+		return weir.Take{Limit: l, Key: weir.Key{15: key}, Tag: 7, Cost: cost, How: how}
+	}
+	first := d.call(take(100, 1, 0))
+	d.want("the first", first.Mode, weir.Exact)
+	for key := byte(101); d.call(take(key, 1, 0)).Mode == weir.Exact; key++ { // the last one shares a cell
+	}
+	if _, err := d.Return(context.Background(), []weir.Return{{Limit: l, Key: weir.Key{15: 100}, Tag: 7, Receipt: first.Receipt, Units: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]weir.Decision, 2)
+	if ok, _, err := d.Take(context.Background(), []weir.Take{take(1, 3, 0), take(2, 4, 0)}, out); !ok || err != nil {
+		t.Fatalf("%t, %v, %+v", ok, err, out)
+	}
+	d.check()
+	d.want("left of the one that left", d.call(take(1, 1, weir.Peek)).Remaining, int64(10-1-3))
+	d.want("and it is by itself", d.call(take(1, 1, weir.Peek)).Mode, weir.Exact)
+	d.want("left in the cell", d.call(take(2, 1, weir.Peek)), weir.Decision{Allowed: true, Granted: 1, Remaining: 10 - 1 - 4, ResetAfter: 60_000_000, Mode: weir.Overflow})
 }

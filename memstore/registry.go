@@ -82,7 +82,7 @@ func newRegistry(c Config) *registry {
 	}
 	r.members.Store(&map[[16]byte]*member{})
 	r.numbered.Store(&[]*member{})
-	r.share()
+	r.share(nil)
 	return r
 }
 
@@ -110,9 +110,9 @@ func (r *registry) enter(l *weir.Limit) *member {
 		return m
 	}
 	m := r.newMember(l, r.ruleOf(l))
-	r.share() // before the member can be found: whoever finds it finds its share
 	members := maps.Clone(old)
 	members[l.Version()] = m
+	r.share(members) // before the member can be found: whoever finds it finds its share
 	r.members.Store(&members)
 	return m
 }
@@ -222,7 +222,7 @@ func (r *registry) prune(now weir.Micros) {
 	r.forgetAllBut(members)
 	r.members.Store(&members)
 	r.forgetRules()
-	r.share()
+	r.share(members)
 }
 
 // forgetRules lets go of rules that are left with neither limits nor entries, and

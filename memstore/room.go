@@ -17,31 +17,55 @@ type shares struct {
 	total int
 }
 
-// share divides the reserved half anew: named rules get what they are promised,
-// the others equal parts of the rest.
-func (r *registry) share() {
-	rest, unnamed := r.sizes.keys/2, 0
-	for _, known := range r.rules {
-		switch {
-		case !r.promised(known):
-		case known.reserved > 0:
-			rest -= r.sizes.part(known.reserved) * r.sizes.shards
-		default:
-			unnamed++
-		}
-	}
+// share divides the reserved half anew, where these limits are known: named rules get
+// what they are promised, the others equal parts of the rest.
+func (r *registry) share(members map[[16]byte]*member) {
 	s := &shares{keys: make([]int, len(r.rules))}
+	rest := r.sizes.keys / 2 / r.sizes.shards // of each part of the store
+	unnamed := 0
 	for i, known := range r.rules {
 		switch {
 		case !r.promised(known):
 		case known.reserved > 0:
 			s.keys[i] = r.sizes.part(known.reserved)
+			rest -= s.keys[i]
 		default:
-			s.keys[i] = rest / unnamed / r.sizes.shards
+			unnamed++
+		}
+	}
+	rest -= r.wholeKeys(s, largest(members, len(r.rules)), rest)
+	for i, known := range r.rules {
+		if r.promised(known) && known.reserved == 0 {
+			s.keys[i] = rest / unnamed
 		}
 		s.total += s.keys[i]
 	}
 	r.shares.Store(s)
+}
+
+// wholeKeys makes promises good that come to less than a key of the rule's in each part
+// of the store, as far as there is so much more: room that no key fits in is of no use
+// to the rule, and kept from the others. It gives how much it has taken.
+func (r *registry) wholeKeys(s *shares, largest []int, more int) (taken int) {
+	for i, known := range r.rules {
+		if known == nil || known.reserved == 0 {
+			continue
+		}
+		if lacks := largest[i] - s.keys[i]; lacks > 0 && taken+lacks <= more {
+			s.keys[i] += lacks
+			taken += lacks
+		}
+	}
+	return taken
+}
+
+// largest is the most room that one key takes, of each rule.
+func largest(members map[[16]byte]*member, rules int) []int {
+	rooms := make([]int, rules)
+	for _, m := range members {
+		rooms[m.rule.index] = max(rooms[m.rule.index], m.room)
+	}
+	return rooms
 }
 
 // promised reports whether room is kept for a rule, which may be nil.

@@ -116,6 +116,26 @@ func TestLogsHoldTheHeaviestItem(t *testing.T) {
 	}
 }
 
+// What is beyond the most units that a chain has is not added, and spoils nothing of
+// what stands there.
+func TestLogsAddNoMoreThanTheyHold(t *testing.T) {
+	var logs Logs
+	var c Chain
+	logs.Add(&c, 5, MostWeight-1)
+	logs.Add(&c, 5, 2)
+	logs.Add(&c, 6, 1)
+	if at, weight := logs.Item(c.First); at != 5 || weight != MostWeight || c.First != c.Last || c.Units != MostWeight {
+		t.Errorf("%d, %d: %+v", at, weight, c)
+	}
+	logs.Drop(&c, 5)
+	if c != (Chain{}) || logs.Blocks() != 0 {
+		t.Errorf("%+v is left, of %d blocks", c, logs.Blocks())
+	}
+}
+
+// ownerOf is what the tests take for the owner of a name: 32 bits, each name's own.
+func ownerOf(n *Name) uint32 { return ^(uint32(n[0])<<8 | uint32(n[15])) }
+
 // checkLeases compares a chain with a list of what it should hold.
 func checkLeases(t *rapid.T, leases *Leases, c *Chain, want []item) {
 	slices.SortStableFunc(want, func(a, b item) int { return cmp.Compare(a.at, b.at) })
@@ -129,11 +149,14 @@ func checkLeases(t *rapid.T, leases *Leases, c *Chain, want []item) {
 		if mark := leases.Find(c, &want[i].name); mark == 0 || leases.End(mark) != want[i].at {
 			t.Fatalf("holder %v has mark %d, want one that ends at %d", want[i].name, mark, want[i].at)
 		}
+		if !leases.Has(c, ownerOf(&want[i].name)) {
+			t.Fatalf("nobody is found of the owner of holder %v", want[i].name)
+		}
 	}
 	if !slices.Equal(got, ends) || c.Units != int64(len(want)) || (len(want) == 0) != (*c == Chain{}) {
 		t.Fatalf("got %v in %+v, want %v", got, *c, ends)
 	}
-	if other := (Name{0xff}); leases.Find(c, &other) != 0 {
+	if other := (Name{0xff}); leases.Find(c, &other) != 0 || leases.Has(c, ownerOf(&other)) {
 		t.Fatal("a holder is found that there is not")
 	}
 }
@@ -166,7 +189,7 @@ func TestLeasesStandInOrder(t *testing.T) {
 				list[h].at = end
 			default:
 				name := Name{byte(step), 15: byte(i + 1)}
-				leases.Add(c, &name, end)
+				leases.Add(c, &name, ownerOf(&name), end)
 				want[i] = append(list, item{end, 1, name})
 			}
 			held := 0

@@ -3,13 +3,23 @@ package table
 import "encoding/binary"
 
 // Leases holds chains of named holders, in the order in which their leases end. Each
-// has a block: its link, the end of the lease in microseconds, and the name.
+// has a block: its link, whose the holder is, the end of the lease in microseconds, and
+// the name.
 //
 // It is empty when it is zero, and not safe for concurrent use.
 type Leases struct{ slab Slab[leaseBlock] }
 
-// A leaseBlock is a link, an end, and the two halves of a name.
+// A leaseBlock is a link with the owner in the upper half, an end, and the two halves of
+// a name.
 type leaseBlock [4]int64
+
+// ownerBits is how far up in the first word of a block the owner stands.
+const ownerBits = 32
+
+func (b *leaseBlock) owner() uint32 { return uint32(b[0] >> ownerBits) }
+
+// setLink makes a block say what follows it: a number and 1, or 0 for none.
+func (b *leaseBlock) setLink(next uint32) { b[0] = b[0]>>ownerBits<<ownerBits | int64(next) }
 
 // A Name is that of a holder.
 type Name [16]byte
@@ -29,7 +39,7 @@ func (s *Leases) Next(c *Chain, mark uint64) uint64 {
 	case c.Last:
 		return 0
 	}
-	return firstOf(uint32(link(s.slab.At(blockOf(mark)))))
+	return firstOf(link(s.slab.At(blockOf(mark))) - 1)
 }
 
 // Find is the mark of a holder, 0 where there is none of that name.
@@ -43,11 +53,22 @@ func (s *Leases) Find(c *Chain, name *Name) uint64 {
 	return 0
 }
 
-// Add makes a holder of a name that none has, whose lease has an end.
-func (s *Leases) Add(c *Chain, name *Name, end int64) {
+// Has reports whether a chain has holders of an owner.
+func (s *Leases) Has(c *Chain, owner uint32) bool {
+	for mark := c.First; mark != 0; mark = s.Next(c, mark) {
+		if s.slab.At(blockOf(mark)).owner() == owner {
+			return true
+		}
+	}
+	return false
+}
+
+// Add makes a holder of a name that none has, whose lease has an end. The owner is
+// whatever several holders have in common.
+func (s *Leases) Add(c *Chain, name *Name, owner uint32, end int64) {
 	block := s.slab.New()
 	a, b := name.words()
-	*s.slab.At(block) = leaseBlock{0, end, a, b}
+	*s.slab.At(block) = leaseBlock{int64(owner) << ownerBits, end, a, b}
 	s.insert(c, firstOf(block), end)
 }
 
@@ -110,11 +131,11 @@ func (s *Leases) join(c *Chain, mark, next uint64) {
 		c.First = next
 		return
 	}
-	word := int64(0)
+	link := uint32(0)
 	if next != 0 {
-		word = int64(blockOf(next)) + 1
+		link = blockOf(next) + 1
 	}
-	s.slab.At(blockOf(mark))[0] = word
+	s.slab.At(blockOf(mark)).setLink(link)
 }
 
 // Free removes all holders, in one step.

@@ -15,7 +15,7 @@ const perBlock = lastWord
 const (
 	weightBits = 12
 
-	// MostWeight is the largest weight of an item.
+	// MostWeight is the largest weight of an item, and of a chain.
 	MostWeight = 1<<weightBits - 1
 )
 
@@ -43,12 +43,16 @@ func (s *Logs) Next(c *Chain, mark uint64) uint64 {
 	case wordOf(mark) < lastWord:
 		return mark + 1
 	}
-	return firstOf(uint32(link(s.slab.At(blockOf(mark)))))
+	return firstOf(link(s.slab.At(blockOf(mark))) - 1)
 }
 
 // Add puts a weight at the end, 1 or more, at an instant that is not before the last
-// one. Items of one instant are one; no item's weight may come above MostWeight.
+// one. Items of one instant are one. A chain has MostWeight units at most: what is
+// beyond them is not added, lest it run over into an instant or a mark.
 func (s *Logs) Add(c *Chain, at, weight int64) {
+	if weight = min(weight, MostWeight-c.Units); weight <= 0 {
+		return
+	}
 	c.Units += weight
 	if c.Last == 0 {
 		c.First = firstOf(s.slab.New())

@@ -9,22 +9,23 @@ type Slab[B Block] struct {
 	free   uint32 // a chain of those that are not; see link
 }
 
-// A Block is some words, the caller's. In a block that is one of a chain the first
-// word is a link: the number of the next block and 1, or 0 where none follows.
+// A Block is some words, the caller's. In a block that is one of a chain the lower half
+// of the first word is a link: the number of the next block and 1, or 0 where none
+// follows.
 type Block interface{ ~[4]int64 | ~[8]int64 }
 
 // chunkBlocks is how many blocks are allocated at a time: 4 KiB, or 8.
 const chunkBlocks = 128
 
-// link is what the first word of a block says: a number, or -1 for none.
-func link[B Block](b *B) int64 { return (*b)[0] - 1 }
+// link is what a block says of the next: a number and 1, or 0 for none.
+func link[B Block](b *B) uint32 { return uint32((*b)[0]) }
 
-// New gives the number of a block that is zero. There are at most 2^32.
+// New gives the number of a block that is zero. There are fewer than 2^32.
 func (s *Slab[B]) New() uint32 {
 	if s.free != 0 {
 		i := s.free - 1
 		b := s.At(i)
-		s.free = uint32((*b)[0])
+		s.free = link(b)
 		var zero B
 		*b = zero
 		return i
@@ -51,7 +52,7 @@ func (s *Slab[B]) FreeChain(first, last uint32) {
 // Len is the number of blocks in use. It looks at all that are not.
 func (s *Slab[B]) Len() int {
 	n := s.blocks
-	for i := s.free; i != 0; i = uint32((*s.At(i - 1))[0]) {
+	for i := s.free; i != 0; i = link(s.At(i - 1)) {
 		n--
 	}
 	return n

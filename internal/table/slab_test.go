@@ -73,8 +73,8 @@ func TestSlabTakesChainsBack(t *testing.T) {
 						t.Fatalf("block %d is in two places", i)
 					}
 					seen[i] = true
-					if at+1 < len(chain) && link(slab.At(i)) != int64(chain[at+1]) {
-						t.Fatalf("block %d is followed by %d, want %d", i, link(slab.At(i)), chain[at+1])
+					if at+1 < len(chain) && link(slab.At(i)) != chain[at+1]+1 {
+						t.Fatalf("block %d is followed by %d, want %d", i, link(slab.At(i)), chain[at+1]+1)
 					}
 				}
 			}
