@@ -65,19 +65,25 @@ func TestEverydayQuotasAreAccepted(t *testing.T) {
 	f("1 per 26062d sliding-window", 1, 2)
 }
 
+// wantRefusal wants a limit not to be built, and to be told so at a place of its text.
+func wantRefusal(t *testing.T, text string, offset int, sentence string) {
+	t.Helper()
+	l, err := weir.ParseLimit("api", text)
+	if l != nil || err == nil {
+		t.Errorf("%q was built", text)
+		return
+	}
+	e := refusals(t, err)[0]
+	if diff := cmp.Diff(sentence, e.Error()); diff != "" || e.Offset != offset {
+		t.Errorf("%q, at %d, want %d (- want, + got):\n%s", text, e.Offset, offset, diff)
+	}
+}
+
 // The sentences are for people: they say what is wrong and what to write.
 func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f := func(text string, offset int, sentence string) {
 		t.Helper()
-		l, err := weir.ParseLimit("api", text)
-		if l != nil || err == nil {
-			t.Errorf("%q was built", text)
-			return
-		}
-		e := refusals(t, err)[0]
-		if diff := cmp.Diff(sentence, e.Error()); diff != "" || e.Offset != offset {
-			t.Errorf("%q, at %d, want %d (- want, + got):\n%s", text, e.Offset, offset, diff)
-		}
+		wantRefusal(t, text, offset, sentence)
 	}
 	f("1/day burst 1000000", 12, "weir: burst 1000000: it needs 2737 years to refill; write at most 52124")
 	f("1 per 36500d burst 2", 19, "weir: burst 2: it needs 199 years to refill; write at most 1")

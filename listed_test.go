@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/weirhq/weir"
 )
 
@@ -54,15 +52,7 @@ func TestLogsAndSlots(t *testing.T) {
 func TestImpossibleLogsAndSlotsAreRefused(t *testing.T) {
 	f := func(text string, offset int, sentence string) {
 		t.Helper()
-		l, err := weir.ParseLimit("api", text)
-		if l != nil || err == nil {
-			t.Errorf("%q was built", text)
-			return
-		}
-		e := refusals(t, err)[0]
-		if diff := cmp.Diff(sentence, e.Error()); diff != "" || e.Offset != offset {
-			t.Errorf("%q, at %d, want %d (- want, + got):\n%s", text, e.Offset, offset, diff)
-		}
+		wantRefusal(t, text, offset, sentence)
 	}
 	f("4096/min sliding-log", 0, "weir: count 4096: a sliding log remembers each charge, and has room for 4095; write at most 4095, or sliding-window, which counts without remembering")
 	f("10/min sliding-log overdraft 9", 29, "weir: overdraft 9: it may be no smaller than the count of 10; leave it out, or raise it")

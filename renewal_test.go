@@ -97,6 +97,21 @@ type flaky struct {
 	calls int
 }
 
+// acquireFrom has the user take slots of the limits in a store that fails.
+func (b *bench) acquireFrom(t *testing.T, s *flaky) (*weir.Limiter, *weir.Outcome, *weir.Slots) {
+	t.Helper()
+	l, err := weir.New(s, b.Limits()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := new(weir.Outcome)
+	slots, err := l.Acquire(t.Context(), o, 1, user())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, o, slots
+}
+
 func (s *flaky) Return(ctx context.Context, returns []weir.Return) (weir.Stamp, error) {
 	s.mu.Lock()
 	s.calls++
@@ -256,15 +271,7 @@ func TestAReleaseThatFailsAmongRenewals(t *testing.T) {
 				}
 				return nil
 			}}
-			l, err := weir.New(s, b.Limits()...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := new(weir.Outcome)
-			slots, err := l.Acquire(t.Context(), o, 1, user())
-			if err != nil {
-				t.Fatal(err)
-			}
+			l, o, slots := b.acquireFrom(t, s)
 			<-enter
 			if err := end(l, o, slots); !errors.Is(err, weir.ErrNotApplied) {
 				t.Error(err)
@@ -289,15 +296,7 @@ func TestTheOtherSlotOutlivesAFailure(t *testing.T) {
 			}
 			return nil
 		}}
-		l, err := weir.New(s, b.Limits()...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := new(weir.Outcome)
-		slots, err := l.Acquire(t.Context(), o, 1, user())
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, o, slots := b.acquireFrom(t, s)
 		if err := s.Reset(t.Context(), o.Takes[0].Limit, o.Takes[0].Key); err != nil {
 			t.Fatal(err)
 		}
