@@ -72,3 +72,18 @@ func TestTakeAtMostDoesNotAskForABlock(t *testing.T) {
 		t.Errorf("granted %d after the block, want 3", got)
 	}
 }
+
+// Who waits for his turn is not blocked for it.
+func TestWaitBeginsNoBlock(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		began, o := time.Now(), new(weir.Outcome)
+		for range 3 {
+			if err := b.Wait(t.Context(), o, 1, user()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("three turns took %v", took)
+		}
+	}, "20/s burst 1 block 1h")
+}

@@ -53,6 +53,9 @@ func (e *WaitError) Unwrap() error { return e.err }
 // limit comes back when its holder is done, which nobody can tell: it is asked for
 // again after ever longer pauses, up to a tenth of a second.
 //
+// Under a limit with a block it looks before it takes, so that waiting blocks nobody:
+// only who is overtaken between the two is refused.
+//
 // It sleeps on this process's clock.
 func (l *Limiter) Wait(ctx context.Context, o *Outcome, cost int64, parts ...Part) error {
 	if o != nil && ctx != nil && ctx.Err() != nil {
@@ -60,7 +63,10 @@ func (l *Limiter) Wait(ctx context.Context, o *Outcome, cost int64, parts ...Par
 		return context.Cause(ctx)
 	}
 	for pause := leastPause; ; {
-		err := l.take(ctx, o, cost, 0, parts)
+		may, err := l.look(ctx, o, cost, parts)
+		if may {
+			err = l.take(ctx, o, cost, 0, parts)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -75,6 +81,16 @@ func (l *Limiter) Wait(ctx context.Context, o *Outcome, cost int64, parts ...Par
 		}
 		pause = min(2*pause, most)
 	}
+}
+
+// look peeks where a refusal would begin a block: who waits for his turn has not been
+// told no. It says whether a take may be tried, which elsewhere it always may.
+func (l *Limiter) look(ctx context.Context, o *Outcome, cost int64, parts []Part) (may bool, err error) {
+	if !l.blocks() || o == nil || cost < 1 {
+		return true, nil
+	}
+	err = l.take(ctx, o, cost, Peek, parts)
+	return err == nil && o.Allowed, err
 }
 
 // Between two questions lies at least a pause, whatever the store says: it doubles

@@ -109,7 +109,7 @@ func (c *call) askEarly(ctx context.Context) bool {
 		o.Reset() // whoever lets faults pass meets this one again with the others
 		return true
 	}
-	if !o.Allowed {
+	if !o.Allowed && (c.peek || !penalized(o.Takes) || !c.beginBlocks(ctx)) {
 		return false
 	}
 	o.Reset()
