@@ -1,7 +1,7 @@
 // Command bench compares weir with its peers, side by side: the time of a
-// decision, the room of a key, the slowest insertion while a table grows, and
-// what is admitted when many ask for one key at once. README.md beside it says
-// how to read what it prints.
+// decision, the room of a key, the slowest decisions while a table grows, sweeps
+// and is flooded, and what is admitted when many ask for one key at once.
+// README.md beside it says how to read what it prints.
 //
 //	GOWORK=off go run .
 //	GOWORK=off go run . -parts speed -sizes hot,1e5 -rounds 1 -time 50ms -only 'weir|bare|go-limiter'

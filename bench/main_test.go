@@ -59,6 +59,26 @@ func TestRoundsAreInterleaved(t *testing.T) {
 	}
 }
 
+// The part latency asks for its phases, and takes part in three rounds.
+func TestLatencyHasFewerRounds(t *testing.T) {
+	o, err := parse([]string{"-parts", "latency", "-only", "^weir Take$", "-rounds", "5", "-keys", "60000"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	_, err = o.measure(t.Context(), func(_ context.Context, q measure.Request) (measure.Sample, error) {
+		if q.Part != measure.Latency || q.Keys != 60_000 {
+			t.Errorf("%+v", q)
+		}
+		asked = append(asked, q.Set)
+		return measure.Sample{}, nil
+	}, io.Discard)
+	once := []string{"growth", "sweep", "flood"}
+	if err != nil || !slices.Equal(asked, slices.Repeat(once, 3)) {
+		t.Errorf("%q, %v; want %q three times", asked, err, once)
+	}
+}
+
 func TestWhatFailsIsToldAtTheEnd(t *testing.T) {
 	o, err := parse([]string{"-sizes", "hot", "-parts", "speed", "-only", "^weir", "-rounds", "1"}, io.Discard)
 	if err != nil {
@@ -99,7 +119,7 @@ func TestAnswersAndReads(t *testing.T) {
 }
 
 func TestCommandLinesThatCannotBe(t *testing.T) {
-	for _, line := range []string{"-sizes 1e4", "-parts memory", "-only (", "-rounds 0", "-time 0s", "-format yaml", "more", "-nothing"} {
+	for _, line := range []string{"-sizes 1e4", "-parts memory", "-only (", "-rounds 0", "-keys 49999", "-keys 10000001", "-parts growth", "-time 0s", "-format yaml", "more", "-nothing"} {
 		if _, err := parse(strings.Fields(line), io.Discard); err == nil {
 			t.Errorf("%s: no error", line)
 		}

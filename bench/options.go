@@ -25,6 +25,7 @@ type options struct {
 	rounds     int
 	time       time.Duration
 	goroutines int
+	keys       int
 	crowd      int
 	contention time.Duration
 	format     string
@@ -34,7 +35,7 @@ type options struct {
 
 // allParts are the parts of a run, in their order.
 func allParts() []string {
-	return []string{measure.Speed, measure.Calls, measure.Growth, measure.Contention}
+	return []string{measure.Speed, measure.Calls, measure.Latency, measure.Contention}
 }
 
 func parse(args []string, usage io.Writer) (*options, error) {
@@ -48,6 +49,7 @@ func parse(args []string, usage io.Writer) (*options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "how often all contenders are gone through; the medians count")
 	f.DurationVar(&o.time, "time", 300*time.Millisecond, "how long each figure is measured in a round")
 	f.IntVar(&o.goroutines, "goroutines", 4, "how many ask at once in the parallel figures, for each processor")
+	f.IntVar(&o.keys, "keys", 1_000_000, "how many keys come in the part latency; its tables of dead and of live keys are for a fourth and a tenth of them")
 	f.IntVar(&o.crowd, "crowd", 64, "how many ask for one key in the part contention")
 	f.DurationVar(&o.contention, "contention", 2500*time.Millisecond, "how long they do; half a second past a whole one, so that no fixed window is about to end")
 	f.StringVar(&o.format, "format", "text", "text, markdown or json")
@@ -88,6 +90,8 @@ func (o *options) validate() error {
 	switch {
 	case o.rounds < 1 || o.goroutines < 1 || o.crowd < 1:
 		return fmt.Errorf("-rounds %d, -goroutines %d, -crowd %d: each must be 1 or more", o.rounds, o.goroutines, o.crowd)
+	case o.keys < measure.LeastKeys || o.keys > measure.MostKeys:
+		return fmt.Errorf("-keys %d: it is %d to %d", o.keys, measure.LeastKeys, measure.MostKeys)
 	case o.time <= 0 || o.contention <= 0:
 		return fmt.Errorf("-time %v, -contention %v: each must be longer than nothing", o.time, o.contention)
 	case !slices.Contains([]string{"text", "markdown", "json"}, o.format):
@@ -118,9 +122,9 @@ func (o *options) groups() [][]measure.Request {
 			for _, set := range o.sizes {
 				all = append(all, o.group(part, set))
 			}
-		case measure.Growth:
-			if slices.Contains(o.sizes, "1e6") {
-				all = append(all, o.group(part, "1e6"))
+		case measure.Latency:
+			for _, phase := range []string{measure.Growth, measure.Sweep, measure.Flood} {
+				all = append(all, o.group(part, phase))
 			}
 		case measure.Contention:
 			all = append(all, o.group(part, ""))
@@ -134,6 +138,8 @@ func (o *options) group(part, set string) []measure.Request {
 	switch part {
 	case measure.Speed:
 		q.Refusals = set == "hot" || set == "1e5"
+	case measure.Latency:
+		q.Keys = o.keys
 	case measure.Contention:
 		q.Time, q.Goroutines = o.contention, o.crowd
 	}
@@ -159,8 +165,9 @@ func contenders(part, set string) (names []string) {
 	}
 	for _, c := range lineup.All() {
 		switch {
+		case c.Name == lineup.Loop && part == measure.Latency: // the clock, and the machine
+			names = append(names, c.Name)
 		case c.Kind == lineup.Floor && part != measure.Speed: // it has no table to grow, and no bound
-		case c.Name == "weir Allow" && part == measure.Growth: // its keys are put in by Take, as those of weir Take are
 		case c.Kind == lineup.Single && part != measure.Contention && set != "hot":
 		default:
 			names = append(names, c.Name)

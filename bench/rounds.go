@@ -19,6 +19,10 @@ import (
 // An asker runs one request.
 type asker func(context.Context, measure.Request) (measure.Sample, error)
 
+// latencyRounds is how many rounds the part latency takes part in at most: each of its
+// figures is of tens of thousands of decisions, and it would take too long.
+const latencyRounds = 3
+
 // measure goes through all contenders once a round, so that what the machine does
 // meanwhile meets all of them. Every other round goes through them backwards.
 func (o *options) measure(ctx context.Context, ask asker, progress io.Writer) (*report.Report, error) {
@@ -33,6 +37,9 @@ func (o *options) measure(ctx context.Context, ask asker, progress io.Writer) (*
 			if round%2 == 1 {
 				group = slices.Clone(group)
 				slices.Reverse(group)
+			}
+			if group[0].Part == measure.Latency && round >= latencyRounds {
+				continue
 			}
 			for _, q := range group {
 				fmt.Fprintf(progress, "%6s  round %d of %d  %s %s  %s\n", time.Since(begin).Round(time.Second), round+1, o.rounds, q.Part, q.Set, q.Contender)

@@ -132,10 +132,14 @@ func (s *Set) At(i int) string { return unsafe.String(&s.order[i*Size], Size) }
 
 // Each yields every key once, in an order that has nothing to do with that of
 // the asks, each a string of its own as a request would bring it.
-func (s *Set) Each() iter.Seq[string] {
+func (s *Set) Each() iter.Seq[string] { return Range(0, s.Keys) }
+
+// Range yields n keys as Each does, from the one with the number from on; a Set has
+// those from 0 on. All numbers are below 2³², and no two have the same key.
+func Range(from, n int) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for id := range uint32(s.Keys) {
-			if !yield(string(appendKey(make([]byte, 0, Size), id))) {
+		for id := from; id < from+n; id++ {
+			if !yield(string(appendKey(make([]byte, 0, Size), uint32(id)))) {
 				return
 			}
 		}

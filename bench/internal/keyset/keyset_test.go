@@ -34,6 +34,23 @@ func TestUniformAsksForAllEquallyOften(t *testing.T) {
 	}
 }
 
+func TestRangesMeetNowhere(t *testing.T) {
+	s, err := keyset.Uniform("u", 1000, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for key := range s.Each() {
+		seen[key] = true
+	}
+	for key := range keyset.Range(990, 20) {
+		seen[key] = true
+	}
+	if len(seen) != 1010 {
+		t.Errorf("%d keys, want 1010: the numbers 0 to 1009", len(seen))
+	}
+}
+
 func TestZipfHasItsFavourites(t *testing.T) {
 	s, err := keyset.Zipf("z", 1_000_000, 100_000)
 	if err != nil {

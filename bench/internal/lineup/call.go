@@ -76,7 +76,9 @@ func oneByOne(n int) newMulti {
 					all := Allowed
 					for _, key := range keys[:n] {
 						c.set(0, s.limits[0], key)
-						all = min(all, c.take())
+						if v := c.take(); v != Allowed {
+							all = v
+						}
 					}
 					return all
 				}

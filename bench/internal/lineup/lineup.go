@@ -47,6 +47,10 @@ func Ample() Quota {
 // Spent is a quota that a key's first ask exhausts: every other is refused.
 func Spent() Quota { return Quota{Count: 1, Per: time.Hour, Burst: 1} }
 
+// Lasting is a quota by which one ask is remembered for an hour, and that no caller
+// of the measures exhausts who does not mean to: 20,000 at once and one an hour.
+func Lasting() Quota { return Quota{Count: 20_000, Per: 20_000 * time.Hour, Burst: 20_000} }
+
 // A Limiter is one contender at work.
 type Limiter struct {
 	// Ask makes what one goroutine asks with.
@@ -56,6 +60,11 @@ type Limiter struct {
 	Fill Ask
 	// Check says what is wrong with a filled table; nil means nothing can be.
 	Check func(keys int) error
+	// Room is the most keys that it holds; 0 means that there is no bound.
+	Room int
+	// Count says how many keys it holds, and how many it has freed by itself
+	// since it was made; nil means that it does not tell.
+	Count func() (held, freed int)
 	// Close ends what the limiter has started; nil means nothing.
 	Close func()
 }
@@ -118,11 +127,23 @@ type Contender struct {
 	Algorithm Algorithm
 	// Waits means that it never refuses: it holds the caller instead.
 	Waits bool
+	// Bounded means that it never holds more keys than it has room for.
+	Bounded bool
 	// Remark is what a reader of its figures has to know.
 	Remark string
 	// New makes it, with room for that many keys where it wants to know.
 	New func(q Quota, keys int) (*Limiter, error)
+	// Aging makes it, with room for that many keys, under a quota of one a life,
+	// so that it forgets whoever asked once: from a life after the ask on, and no
+	// later than two lives after it was made itself where it looks for such keys
+	// now and then. nil means that it never forgets a key.
+	Aging func(life time.Duration, keys int) (*Limiter, error)
+	// Forgets says how it does that.
+	Forgets string
 }
+
+// One is the quota of Aging: one ask a life.
+func One(life time.Duration) Quota { return Quota{Count: 1, Per: life, Burst: 1} }
 
 // Refuses reports whether asks beyond the quota are refused.
 func (c *Contender) Refuses() bool { return c.Algorithm != None && !c.Waits }
@@ -139,13 +160,36 @@ func keyed() []Contender {
 		{Name: "x/time/rate, RWMutex map", Module: xtime, Kind: Keyed, Algorithm: TokenBucket, New: xtimeRWMutex},
 		{Name: "x/time/rate, sync.Map", Module: xtime, Kind: Keyed, Algorithm: TokenBucket, New: xtimeSyncMap},
 		{Name: "x/time/rate, xsync.Map", Module: "github.com/puzpuzpuz/xsync/v4", Kind: Keyed, Algorithm: TokenBucket, New: xtimeXsync},
-		{Name: "go-limiter memorystore", Module: "github.com/sethvargo/go-limiter", Kind: Keyed, Algorithm: FixedWindow, New: goLimiter},
+		{
+			Name: "go-limiter memorystore", Module: "github.com/sethvargo/go-limiter", Kind: Keyed, Algorithm: FixedWindow, New: goLimiter,
+			Aging: goLimiterAging, Forgets: "goes through all keys now and then, under the lock of its map; by default every 6 h",
+		},
 		{Name: "throttled GCRA, map", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "never forgets a key", New: throttledMap},
-		{Name: "throttled GCRA, LRU", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "drops whoever was seen longest ago, limited or not", New: throttledLRU},
-		{Name: "ulule memory", Module: "github.com/ulule/limiter/v3", Kind: Keyed, Algorithm: FixedWindow, New: ulule},
-		{Name: "httprate counter", Module: "github.com/go-chi/httprate", Kind: Counter, Algorithm: TwoWindows, Remark: "Get and IncrementBy without OnLimit's lock: decides in two steps, not exactly", New: httprateCounter},
-		{Name: "httprate OnLimit", Module: "github.com/go-chi/httprate", Kind: Keyed, Algorithm: TwoWindows, Remark: "its decision; no fields written", New: httprateOnLimit},
+		{
+			Name: "throttled GCRA, LRU", Module: "github.com/throttled/throttled/v2", Kind: Keyed, Algorithm: TokenBucket, Remark: "drops whoever was seen longest ago, limited or not", New: throttledLRU,
+			Bounded: true, Aging: throttledAging, Forgets: "one key goes for each that comes, dead or not",
+		},
+		{
+			Name: "ulule memory", Module: "github.com/ulule/limiter/v3", Kind: Keyed, Algorithm: FixedWindow, New: ulule,
+			Aging: ululeAging, Forgets: "goes through all keys now and then, beside the asks; by default every 30 s",
+		},
+		{
+			Name: "httprate counter", Module: "github.com/go-chi/httprate", Kind: Counter, Algorithm: TwoWindows, Remark: "Get and IncrementBy without OnLimit's lock: decides in two steps, not exactly", New: httprateCounter,
+			Aging: aging(httprateCounter), Forgets: windowsEnd,
+		},
+		{
+			Name: "httprate OnLimit", Module: "github.com/go-chi/httprate", Kind: Keyed, Algorithm: TwoWindows, Remark: "its decision; no fields written", New: httprateOnLimit,
+			Aging: aging(httprateOnLimit), Forgets: windowsEnd,
+		},
 	}
+}
+
+// windowsEnd is how a limiter of windows forgets.
+const windowsEnd = "clears the counts of a window at once, in the ask that begins the next but one"
+
+// aging is the Aging of a limiter that a quota of one a life is enough for.
+func aging(limiter func(Quota, int) (*Limiter, error)) func(time.Duration, int) (*Limiter, error) {
+	return func(life time.Duration, keys int) (*Limiter, error) { return limiter(One(life), keys) }
 }
 
 func single() []Contender {

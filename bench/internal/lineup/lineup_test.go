@@ -84,6 +84,62 @@ func TestContendersUnderTheQuotasOfTheTables(t *testing.T) {
 	}
 }
 
+// Whoever forgets refuses a key's second ask, and allows one again when its life is over.
+func TestContendersThatForget(t *testing.T) {
+	const life = 300 * time.Millisecond
+	for _, c := range lineup.All() {
+		if c.Aging == nil || c.Kind == lineup.Floor {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			l, err := c.Aging(life, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Close != nil {
+				t.Cleanup(l.Close)
+			}
+			ask, begin := l.Ask(), time.Now()
+			first, second := ask("203.000.113.001"), ask("203.000.113.001")
+			if first != lineup.Allowed || second != lineup.Refused && time.Since(begin) < life {
+				t.Fatalf("verdicts %d and %d, want the first allowed and the second refused", first, second)
+			}
+			for ask("203.000.113.001") != lineup.Allowed {
+				if time.Since(begin) > 10*life {
+					t.Fatal("not allowed again in ten lives")
+				}
+			}
+			if took := time.Since(begin); took < life/2 {
+				t.Errorf("allowed again after %v, of a life of %v", took, life)
+			}
+		})
+	}
+}
+
+func TestWhoHasABoundSaysSo(t *testing.T) {
+	for _, c := range lineup.All() {
+		l := start(t, &c, lineup.Lasting(), 1000)
+		if got := l.Room > 0; got != c.Bounded {
+			t.Errorf("%s: room for %d keys, bounded: %t", c.Name, l.Room, c.Bounded)
+		}
+	}
+}
+
+// A call of which a take fails is not allowed.
+func TestCallsTellErrors(t *testing.T) {
+	for _, c := range lineup.Calls() {
+		l, err := c.New(few(), 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		if got := l.Ask()(keys(16)[:c.Keys]); got == lineup.Allowed {
+			t.Errorf("%s: a store that is closed allows", c.Name)
+		}
+	}
+}
+
 func TestCheckSeesKeysThatAreMissing(t *testing.T) {
 	for _, c := range lineup.All() {
 		if c.Kind != lineup.Weir {

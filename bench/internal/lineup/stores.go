@@ -2,6 +2,7 @@ package lineup
 
 import (
 	"context"
+	"time"
 
 	golimiter "github.com/sethvargo/go-limiter"
 	"github.com/sethvargo/go-limiter/memorystore"
@@ -12,7 +13,17 @@ import (
 )
 
 func goLimiter(q Quota, _ int) (*Limiter, error) {
-	s, err := memorystore.New(&memorystore.Config{Tokens: uint64(q.Count), Interval: q.Per})
+	return goLimiterOf(memorystore.Config{Tokens: uint64(q.Count), Interval: q.Per})
+}
+
+// goLimiterAging keeps a key for as long as its limit needs it, which is as short as
+// its page allows, and looks for dead ones after two lives.
+func goLimiterAging(life time.Duration, _ int) (*Limiter, error) {
+	return goLimiterOf(memorystore.Config{Tokens: 1, Interval: life, SweepInterval: 2 * life, SweepMinTTL: life})
+}
+
+func goLimiterOf(c memorystore.Config) (*Limiter, error) {
+	s, err := memorystore.New(&c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +49,10 @@ func throttledMap(q Quota, _ int) (*Limiter, error) { return throttledOver(q, 0)
 // anybody being dropped.
 func throttledLRU(q Quota, keys int) (*Limiter, error) { return throttledOver(q, keys) }
 
+func throttledAging(life time.Duration, keys int) (*Limiter, error) {
+	return throttledOver(One(life), keys)
+}
+
 func throttledOver(q Quota, room int) (*Limiter, error) {
 	store, err := throttledstore.NewCtx(room)
 	if err != nil {
@@ -51,17 +66,26 @@ func throttledOver(q Quota, room int) (*Limiter, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	return asks(func(key string) Verdict {
+	made := asks(func(key string) Verdict {
 		limited, _, err := l.RateLimitCtx(ctx, key, 1)
 		if err != nil {
 			return Failed
 		}
 		return verdict(!limited)
-	}), nil
+	})
+	made.Room = room
+	return made, nil
 }
 
-func ulule(q Quota, _ int) (*Limiter, error) {
-	l := ululelimiter.New(memory.NewStore(), ululelimiter.Rate{Period: q.Per, Limit: q.Count})
+func ulule(q Quota, _ int) (*Limiter, error) { return ululeOver(memory.NewStore(), q) }
+
+func ululeAging(life time.Duration, _ int) (*Limiter, error) {
+	options := ululelimiter.StoreOptions{Prefix: ululelimiter.DefaultPrefix, CleanUpInterval: 2 * life}
+	return ululeOver(memory.NewStoreWithOptions(options), One(life))
+}
+
+func ululeOver(store ululelimiter.Store, q Quota) (*Limiter, error) {
+	l := ululelimiter.New(store, ululelimiter.Rate{Period: q.Per, Limit: q.Count})
 	ctx := context.Background()
 	return asks(func(key string) Verdict {
 		found, err := l.Get(ctx, key)

@@ -13,10 +13,13 @@ const module = "github.com/weirhq/weir"
 
 func weirs() []Contender {
 	return []Contender{
-		{Name: "weir Allow", Module: module, Kind: Weir, Algorithm: TokenBucket, New: weirAllow},
-		{Name: "weir Take", Module: module, Kind: Weir, Algorithm: TokenBucket, New: weirTake},
+		{Name: "weir Allow", Module: module, Kind: Weir, Algorithm: TokenBucket, Bounded: true, New: weirAllow, Aging: aging(weirAllow), Forgets: frees},
+		{Name: "weir Take", Module: module, Kind: Weir, Algorithm: TokenBucket, Bounded: true, New: weirTake, Aging: aging(weirTake), Forgets: frees},
 	}
 }
+
+// frees is how weir forgets.
+const frees = "each new key frees dead ones where it looks for room"
 
 // kind is that of the keys' one part.
 const kind = "user"
@@ -106,6 +109,11 @@ func (s *shop) limiter() *Limiter {
 			return c.take()
 		},
 		Check: s.check,
+		Room:  s.store.Stats().MaxKeys,
+		Count: func() (held, freed int) {
+			stats := s.store.Stats()
+			return stats.Keys, int(stats.Evicted)
+		},
 		Close: func() { _ = s.store.Close() }, // it never fails
 	}
 }

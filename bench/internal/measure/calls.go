@@ -35,19 +35,25 @@ func (r Request) calls() (Sample, error) {
 
 func (r Request) timedCalls(set *keyset.Set, l *lineup.MultiLimiter, keys int) (Sample, error) {
 	out := Sample{Values: map[string]float64{}}
-	for name, mode := range map[string][2]int{Serial: {1, 1}, ParallelAll: {r.Procs, r.Procs * r.Goroutines}} {
-		walkers := make([]*walker, mode[1])
+	for _, mode := range []struct {
+		name              string
+		procs, goroutines int
+	}{
+		{Serial, 1, 1},
+		{ParallelAll, r.Procs, r.Procs * r.Goroutines},
+	} {
+		walkers := make([]*walker, mode.goroutines)
 		for i := range walkers {
 			walkers[i] = &walker{
 				set: set, at: i * (set.Len() / len(walkers)), want: lineup.Allowed,
 				multi: l.Ask(), keys: make([]string, keys),
 			}
 		}
-		t, err := race(mode[0], r.Time, walkers, func(w *walker, d time.Duration) { w.walkTogether(d) })
+		t, err := race(mode.procs, r.Time, walkers, func(w *walker, d time.Duration) { w.walkTogether(d) })
 		if err != nil {
 			return Sample{}, err
 		}
-		out.Values[name] = t.ns
+		out.Values[mode.name] = t.ns
 		out.Values[Allocs] = max(out.Values[Allocs], t.allocs)
 		out.Values[FailedShare] = max(out.Values[FailedShare], t.failed)
 	}

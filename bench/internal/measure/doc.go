@@ -1,6 +1,6 @@
 // Package measure takes the measures: how long a decision takes, how much room a
-// key takes, how long the slowest insertion takes while a table grows, and how
-// much is admitted when many ask for one key at once.
+// key takes, how long the slowest decisions take while a table grows, sweeps and is
+// flooded, and how much is admitted when many ask for one key at once.
 //
 // A [Request] says what is to be measured and a [Sample] what came of it. The
 // program runs each request in a process of its own, so that no contender pays

@@ -65,13 +65,6 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func TestGrowth(t *testing.T) {
-	v := run(t, short(measure.Growth, "weir Take", "1e5"))
-	if v[measure.Median] <= 0 || v[measure.P999] < v[measure.Median] || v[measure.Slowest] < v[measure.P999] {
-		t.Errorf("%v", v)
-	}
-}
-
 // Weir's bound holds whatever the goroutines do, and all of it is given out.
 func TestContention(t *testing.T) {
 	q := short(measure.Contention, "weir Allow", "")
@@ -92,6 +85,8 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		"no call":      short(measure.Calls, "nobody", "hot"),
 		"no set":       short(measure.Speed, "weir Take", "1e4"),
 		"no part":      short("nothing", "weir Take", "hot"),
+		"no phase":     few("weir Take", "hot"),
+		"too few":      short(measure.Latency, "weir Take", measure.Growth),
 	} {
 		if _, err := q.Run(); err == nil {
 			t.Errorf("%s: no error", name)

@@ -32,6 +32,11 @@ func (h heap) over(before heap, keys int, out *Sample) {
 	out.Values[Scanned] = max(0, float64(h.scanned)-float64(before.scanned)) / 1024
 }
 
+// above is what the heap has grown by since before, in MiB.
+func (h heap) above(before heap) float64 {
+	return max(0, float64(h.live)-float64(before.live)) / (1 << 20)
+}
+
 // collections is how many collections are timed; the median counts.
 const collections = 5
 

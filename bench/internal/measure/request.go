@@ -12,7 +12,7 @@ import (
 const (
 	Speed      = "speed"      // a decision's time, and a key's room
 	Calls      = "calls"      // of several takes
-	Growth     = "growth"     // the slowest insertion
+	Latency    = "latency"    // the slowest decisions, while a table is put to work
 	Contention = "contention" // what is admitted
 )
 
@@ -20,8 +20,9 @@ const (
 type Request struct {
 	Part       string        // one of the parts
 	Contender  string        // a name of lineup.All, or of lineup.Calls
-	Set        string        // a name of keyset.Names; not for Contention
-	Time       time.Duration // for each figure
+	Set        string        // a name of keyset.Names; Growth, Sweep or Flood for Latency, nothing for Contention
+	Time       time.Duration // for each figure; not for Latency
+	Keys       int           // Latency: how many come, LeastKeys to MostKeys
 	Goroutines int           // for each processor, where many ask
 	Procs      int           // the processors of the machine that may be used
 	Refusals   bool          // Speed: also when every ask is refused
@@ -47,9 +48,6 @@ const (
 	Scanned      = "scan KiB"    // what the garbage collector has to look through
 	Collection   = "GC ms"       // one runtime.GC
 	FailedShare  = "failed"      // of all decisions, those that were an error
-	Median       = "median ns"   // of the insertions
-	P999         = "p99.9 ns"    // likewise
-	Slowest      = "slowest ns"  // likewise
 	Admitted     = "admitted"    // asks let through
 	Elapsed      = "elapsed s"   // from before the first ask to after the last
 	Asked        = "asked"       // asks made
@@ -76,8 +74,8 @@ func (r Request) run() (Sample, error) {
 	switch r.Part {
 	case Speed:
 		return r.speed(c)
-	case Growth:
-		return r.growth(c)
+	case Latency:
+		return r.latency(c)
 	case Contention:
 		return r.contention(c)
 	default:

@@ -87,8 +87,10 @@ func (r Request) refused(c *lineup.Contender, set *keyset.Set, out *Sample) erro
 		return err
 	}
 	out.Values[RefuseSerial] = t.ns
+	out.Values[FailedShare] = max(out.Values[FailedShare], t.failed)
 	t, err = timed(r.Procs, r.Procs*r.Goroutines, r.Time, set, lineup.Refused, l.Ask)
 	out.Values[RefuseAll] = t.ns
+	out.Values[FailedShare] = max(out.Values[FailedShare], t.failed)
 	return err
 }
 

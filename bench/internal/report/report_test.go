@@ -104,18 +104,6 @@ func TestBars(t *testing.T) {
 	}
 }
 
-func TestGrowthIsToldInMicroseconds(t *testing.T) {
-	r := new(Report)
-	took := func(median, p999, slowest float64) map[string]float64 {
-		return map[string]float64{measure.Median: median, measure.P999: p999, measure.Slowest: slowest}
-	}
-	add(r, measure.Growth, "1e6", "weir Take", took(300, 4000, 90_000))
-	add(r, measure.Growth, "1e6", "go-limiter memorystore", took(200, 8000, 80_000))
-	if l := line(t, text(t, r), "weir Take"); l != "weir Take 0.3 4.0 90.0 LOSES slowest to go-limiter memorystore (80.0)" {
-		t.Errorf("%q", l)
-	}
-}
-
 func TestContentionNamesWhoIsAboveHisBound(t *testing.T) {
 	r := new(Report)
 	admitted := func(n float64) map[string]float64 {
@@ -136,7 +124,7 @@ func TestContentionNamesWhoIsAboveHisBound(t *testing.T) {
 func TestRowsThatFailedOrWereSkippedStay(t *testing.T) {
 	r := new(Report)
 	r.Add(measure.Request{Part: measure.Speed, Set: "1e7", Contender: "ulule memory"}, measure.Sample{Skipped: "needs some 9 GiB, 4 are free"}, nil)
-	r.Add(measure.Request{Part: measure.Growth, Set: "1e6", Contender: "weir Take"}, measure.Sample{}, errors.New("it broke"))
+	r.Add(measure.Request{Part: measure.Latency, Set: measure.Growth, Contender: "weir Take"}, measure.Sample{}, errors.New("it broke"))
 	got := text(t, r)
 	if l := line(t, got, "ulule"); !strings.HasSuffix(l, "needs some 9 GiB, 4 are free") {
 		t.Errorf("%q", l)

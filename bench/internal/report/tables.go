@@ -42,9 +42,8 @@ func nanos(v float64) string {
 	return whole(v)
 }
 
-func whole(v float64) string  { return fmt.Sprintf("%.0f", math.Abs(math.Round(v))) }
+func whole(v float64) string  { return fmt.Sprintf("%.0f", math.Round(v)+0) } // +0, since −0.4 is rounded to −0
 func tenths(v float64) string { return fmt.Sprintf("%.1f", v) }
-func micros(v float64) string { return fmt.Sprintf("%.1f", v/1000) }
 
 // Tables are the report in the order in which it is printed.
 func (r *Report) Tables() []Table {
@@ -59,7 +58,7 @@ func (r *Report) Tables() []Table {
 			list = append(list, t)
 		}
 	}
-	for _, t := range []Table{r.growthTable(), r.contentionTable(), r.barTable()} {
+	for _, t := range []Table{r.latencyTable(), r.contentionTable(), r.barTable()} {
 		if len(t.Rows) > 0 {
 			list = append(list, t)
 		}
@@ -78,8 +77,11 @@ func (r *Report) part(part, set string) (results []*Result, contenders []lineup.
 }
 
 // title is a figure's name above a column: with the number of processors for n,
-// and without the unit that is the table's.
+// and without its phase and the unit that is the table's.
 func (r *Report) title(figure string) string {
+	if _, name, ok := strings.Cut(figure, ": "); ok {
+		figure = name
+	}
 	return strings.TrimSuffix(strings.Replace(figure, "nP", fmt.Sprint(r.Machine.CPUs, "P"), 1), " ns")
 }
 
@@ -158,23 +160,6 @@ func (r *Report) ofCall(c *lineup.Call, set string) (float64, bool) {
 	mine, ok := r.find(measure.Calls, set, c.Name).median(measure.Serial)
 	base, okBase := r.find(measure.Calls, set, c.Beside).median(measure.Serial)
 	return mine / base, ok && okBase
-}
-
-func (r *Report) growthTable() Table {
-	const set = "1e6"
-	results, contenders := r.part(measure.Growth, set)
-	columns := []column{{measure.Median, false, 0, micros}, {measure.P999, true, 0, micros}, {measure.Slowest, true, 0, micros}}
-	t := Table{Title: "µs an insertion, while a table grows from 0 to 1,000,000 keys"}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, r.title(c.figure))
-	}
-	for i, res := range results {
-		row := Row{Name: res.Contender, Cells: cells(res, columns)}
-		row.Remark = remarks(res, r.losses(&contenders[i], measure.Growth, set, columns))
-		t.Rows = append(t.Rows, row)
-	}
-	t.Notes = []string{spread(results, measure.P999)}
-	return t
 }
 
 func (r *Report) contentionTable() Table {
