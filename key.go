@@ -142,10 +142,25 @@ const keyBuffer = 192
 // keys whose first part is the same have the same tag. No parts make the key of
 // everybody. It allocates only where secret and parts together have more than
 // about 180 bytes.
-func (k Keyer) Key(parts ...Part) (Key, uint64) {
-	if k.seeds != nil {
-		return k.seeds.local(parts)
+func (k Keyer) Key(parts ...Part) (key Key, tag uint64) {
+	tag = k.put(&key, parts)
+	return key, tag
+}
+
+// put is Key, written to where it is needed.
+func (k Keyer) put(key *Key, parts []Part) (tag uint64) {
+	if k.seeds == nil {
+		*key, tag = k.shared(parts)
+		return tag
 	}
+	low, hi, tag := k.seeds.local(parts)
+	binary.LittleEndian.PutUint64(key[:8], low)
+	binary.LittleEndian.PutUint64(key[8:], hi)
+	return tag
+}
+
+// shared makes a key as every replica does that has the secret.
+func (k Keyer) shared(parts []Part) (Key, uint64) {
 	var buf [keyBuffer]byte
 	b := append(buf[:0], k.secret...)
 	first := 0
@@ -157,12 +172,12 @@ func (k Keyer) Key(parts ...Part) (Key, uint64) {
 	}
 	key := sum(b)
 	if len(parts) < 2 {
-		return key, tag(key)
+		return key, tagOf(key)
 	}
-	return key, tag(sum(b[:first]))
+	return key, tagOf(sum(b[:first]))
 }
 
-func tag(k Key) uint64 { return binary.LittleEndian.Uint64(k[:8]) }
+func tagOf(k Key) uint64 { return binary.LittleEndian.Uint64(k[:8]) }
 
 // sum hashes an encoding that begins with the secret.
 func sum(b []byte) (key Key) {
@@ -177,11 +192,10 @@ type seeds struct {
 	words   [4]uint64    // of addresses: two of each half
 }
 
-// local makes a key that never leaves this process. Its halves are hashes of their
+// local makes the halves of a key that never leaves this process, and its tag. They are hashes of their
 // own, into which the hashes of all that the parts say are folded one after the
 // other: that is as good as hashing an encoding of them, and needs none.
-func (s *seeds) local(parts []Part) (key Key, tag uint64) {
-	var low, hi uint64
+func (s *seeds) local(parts []Part) (low, hi, tag uint64) {
 	for i := range parts {
 		if p := &parts[i]; p.address {
 			kind, a, b := flat(p.net)
@@ -196,9 +210,7 @@ func (s *seeds) local(parts []Part) (key Key, tag uint64) {
 			tag = low
 		}
 	}
-	binary.LittleEndian.PutUint64(key[:8], low)
-	binary.LittleEndian.PutUint64(key[8:], hi)
-	return key, tag
+	return low, hi, tag
 }
 
 // fold takes two words into a hash, each in a place of its own. The low bits of a
@@ -224,7 +236,11 @@ func flat(p netip.Prefix) (kind, a, b uint64) {
 	if !addr.IsValid() {
 		return netPart, 0, 0
 	}
-	v := addr.As16()
 	kind = netPart | uint64(addr.BitLen())<<8 | uint64(uint8(p.Bits()))<<16
+	if addr.Is4() {
+		v := addr.As4()
+		return kind, 0, uint64(binary.BigEndian.Uint32(v[:]))
+	}
+	v := addr.As16()
 	return kind, binary.BigEndian.Uint64(v[:8]), binary.BigEndian.Uint64(v[8:])
 }

@@ -429,7 +429,7 @@ func TestTagsOfNeighboursAreSpread(t *testing.T) {
 		for kind, of := range map[string]func(uint32) netip.Prefix{"addresses": v4, "addresses afar": far, "networks": v6} {
 			var held [cells]int
 			for i := range uint32(neighbours) {
-				_, tag := s.local([]Part{Net(of(i))})
+				_, _, tag := s.local([]Part{Net(of(i))})
 				held[tag%cells]++
 			}
 			if least, most := slices.Min(held[:]), slices.Max(held[:]); least < mean/4 || most > 3*mean {

@@ -103,10 +103,7 @@ func (l *Limiter) Allow(ctx context.Context, parts ...Part) (bool, error) {
 		r = new(room)
 	}
 	takes, decisions := r.takes[:len(l.limits)], r.decisions[:len(l.limits)]
-	key, tag := l.keyer.Key(parts...)
-	for i, limit := range l.limits {
-		takes[i] = Take{Limit: limit, Key: key, Tag: tag, Cost: 1}
-	}
+	l.fill(takes, parts, 1, 0)
 	allowed, _, err := ask(ctx, l.store, takes, decisions)
 	if allowed && err == nil && delayed(decisions) {
 		return false, GiveBack(ctx, l.store, &Outcome{Takes: takes, Decisions: decisions})
@@ -160,8 +157,6 @@ func (l *Limiter) take(ctx context.Context, o *Outcome, cost int64, how How, par
 	if o == nil {
 		return errNoOutcome()
 	}
-	clear(o.Takes) // Decide empties the rest
-	o.Takes = o.Takes[:0]
 	if err := checkCost(cost, how); err != nil {
 		o.Reset()
 		return o.fault(err)
@@ -170,11 +165,29 @@ func (l *Limiter) take(ctx context.Context, o *Outcome, cost int64, how How, par
 		o.Refuse(ByDeny, nil)
 		return nil
 	}
-	key, tag := l.keyer.Key(parts...)
-	for _, limit := range l.limits {
-		o.Takes = append(o.Takes, Take{Limit: limit, Key: key, Tag: tag, Cost: cost, How: how})
-	}
+	n := len(l.limits)
+	clear(o.Takes[min(n, len(o.Takes)):]) // lets go of limits and edges
+	o.Takes = slices.Grow(o.Takes[:0], n)[:n]
+	l.fill(o.Takes, parts, cost, how)
 	return Decide(ctx, l.store, o)
+}
+
+// fill makes a take of each limit, whatever those were before. It is field by field, and
+// the key is made in its place: what is made as a whole is made beside its place and then
+// copied, for which the processor has to wait.
+func (l *Limiter) fill(takes []Take, parts []Part, cost int64, how How) {
+	if len(takes) == 0 {
+		return
+	}
+	tag := l.keyer.put(&takes[0].Key, parts)
+	for i, limit := range l.limits {
+		t := &takes[i]
+		t.Limit, t.Tag, t.Cost, t.Join, t.How = limit, tag, cost, All, how
+		t.Slot, t.Edges = SlotID{}, nil
+		if i > 0 {
+			t.Key = takes[0].Key
+		}
+	}
 }
 
 // TakeAll decides takes whose limits and keys are the caller's own, at most

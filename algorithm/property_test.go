@@ -271,8 +271,9 @@ func TestAdmitIsAStep(t *testing.T) {
 			got := s
 			if v.Allowed {
 				got = b.Unpack(uint64(whole), uint64(rest))
-				if spent := b.Spent(now, cost); spent != receipt {
-					t.Fatalf("%s: receipt %+v, want %+v", l, spent, receipt)
+				n, p := b.Numbers()
+				if receipt != (algorithm.Receipt{At: now, Cost: cost, Numbers: [2]int64{n, p}}) {
+					t.Fatalf("%s: receipt %+v, numbers %d %d", l, receipt, n, p)
 				}
 			} else if whole != s[0] || rest != s[1] {
 				t.Fatalf("%s: a refusal leaves %d %d of %v", l, whole, rest, s)

@@ -340,8 +340,8 @@ func (b *TokenBucket) Admit(whole, rest int64, now Micros, cost int64) (after, p
 	return whole, rest, v, b.left(d, b.rate), d.ceil()
 }
 
-// Spent is the receipt of what Admit has charged.
-func (b *TokenBucket) Spent(now Micros, cost int64) Receipt { return spent(now, cost, b.rate) }
+// Numbers are those of the receipt of what Admit has charged, N and P.
+func (b *TokenBucket) Numbers() (n, p int64) { return b.rate.n, b.rate.p }
 
 // Pack keeps the arrival time, of a state that was written under this bucket's rate.
 func (b *TokenBucket) Pack(s State) (whole, rest uint64, ok bool) {

@@ -15,8 +15,7 @@ import (
 // The clock is read before the entry is looked for: to read it is to wait for all
 // that is being fetched from memory.
 func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, now weir.Micros, err error) {
-	at := address{t.Limit.ID(), t.Key}
-	fp := at.fingerprint()
+	fp := fingerprint(t.Limit.ID(), &t.Key)
 	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	if now = max(s.read(), sh.latest); checkClock(now) == nil && !s.closed.Load() {
@@ -24,7 +23,8 @@ func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, 
 		if e := sh.entries.Find(fp); e != nil {
 			if m := s.member(e); m.version == t.Limit.Version() && !m.blocks && m.list == nil {
 				if m.bucket != nil && !isWide(e) {
-					e.Words = admit(m.bucket, e, t, d, now)
+					a, b := admit(m.bucket, e, t, d, now)
+					setState(e, a, b)
 					sh.mu.Unlock()
 					return true, d.Allowed || t.Join != weir.All, now, nil
 				}
@@ -42,20 +42,31 @@ func plain(t *weir.Take) bool {
 	return t.Limit != nil && t.How == 0 && t.Cost > 0 && t.Join <= weir.Alone && t.Slot == weir.SlotID{}
 }
 
-// admit judges a take from an entry of a token bucket, and gives the words that the
-// entry has after it.
-func admit(b *algorithm.TokenBucket, e *table.Slot, t *weir.Take, d *weir.Decision, now weir.Micros) [2]uint64 {
-	whole, rest, v, remaining, reset := b.Admit(int64(e.Words[0]>>lowBits), int64(e.Words[1]>>lowBits), now, t.Cost)
-	*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Remaining: remaining, ResetAfter: reset}
+// admit judges a take from an entry of a token bucket, and gives the packed state that
+// the entry has after it.
+//
+// The decision is written field by field: one that is made as a whole is made beside its
+// place and then copied, in pieces larger than those it was made of, and the processor
+// waits for that.
+func admit(b *algorithm.TokenBucket, e *table.Slot, t *weir.Take, d *weir.Decision, now weir.Micros) (whole, rest uint64) {
+	after, part, v, remaining, reset := b.Admit(int64(e.Words[0]>>lowBits), int64(e.Words[1]>>lowBits), now, t.Cost)
+	d.Allowed, d.Never, d.Mode = v.Allowed, v.Never, weir.Exact
+	d.Granted, d.Delay, d.RetryAfter = 0, 0, v.RetryAfter
+	d.Remaining, d.ResetAfter = remaining, reset
+	r := &d.Receipt
+	r.At, r.Cost, r.Numbers[0], r.Numbers[1], r.Rest = 0, 0, 0, 0, 0
 	if v.Allowed {
-		d.Granted, d.Receipt = t.Cost, b.Spent(now, t.Cost)
+		d.Granted = t.Cost
+		r.At, r.Cost = now, t.Cost
+		r.Numbers[0], r.Numbers[1] = b.Numbers()
 	}
-	return joined(e, uint64(whole), uint64(rest))
+	return uint64(after), uint64(part)
 }
 
-// joined gives the words of an entry with another packed state.
-func joined(e *table.Slot, a, b uint64) [2]uint64 {
-	return [2]uint64{a<<lowBits | e.Words[0]&lowMask, b<<lowBits | e.Words[1]&lowMask}
+// setState gives an entry another packed state.
+func setState(e *table.Slot, a, b uint64) {
+	e.Words[0] = a<<lowBits | e.Words[0]&lowMask
+	e.Words[1] = b<<lowBits | e.Words[1]&lowMask
 }
 
 // step takes from an entry of any kind, under the shard's lock, and unlocks it.

@@ -36,18 +36,22 @@ type address struct {
 	key   weir.Key
 }
 
-// fingerprint is the address' fingerprint, never 0. The parts are hashes already, but for
-// keys that tests make. Two addresses of one fingerprint are taken for one caller if
-// their limit is the same, which limits him more: of ten million keys, with a
-// chance of one in three hundred thousand.
-func (a *address) fingerprint() uint64 {
+// fingerprint is the address' fingerprint.
+func (a *address) fingerprint() uint64 { return fingerprint(a.limit, &a.key) }
+
+// fingerprint stands for a limit and a key, and is never 0. Both are hashes already, but
+// for keys that tests make. Two of one fingerprint are taken for one caller if their
+// limit is the same, which limits him more: of ten million keys, with a chance of one in
+// three hundred thousand.
+func fingerprint(limit [16]byte, key *weir.Key) uint64 {
 	const odd = 0xd6e8feb86659fd93
-	h := (binary.LittleEndian.Uint64(a.limit[:8]) ^ binary.LittleEndian.Uint64(a.key[8:])) * odd
-	h = (h ^ h>>32 ^ binary.LittleEndian.Uint64(a.key[:8])) * odd
+	low, high := binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])
+	h := (binary.LittleEndian.Uint64(limit[:8]) ^ high) * odd
+	h = (h ^ h>>32 ^ low) * odd
 	h ^= h >> 32
 	// The shard hangs on the key alone: the limits of one key are under one lock.
 	const shard = (mostShards - 1) << 32
-	h = h&^shard | binary.LittleEndian.Uint64(a.key[:8])*odd>>16&shard
+	h = h&^shard | low*odd>>16&shard
 	return max(h, 1)
 }
 

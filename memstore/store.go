@@ -69,18 +69,19 @@ func (s *Store) Close() error {
 
 // Take is [weir.Store].Take. The context is not looked at: nothing here waits.
 func (s *Store) Take(_ context.Context, takes []weir.Take, out []weir.Decision) (bool, weir.Stamp, error) {
-	if len(takes) == 1 && len(out) == 1 && plain(&takes[0]) {
+	switch n := len(takes); {
+	case n == 0 || n > weir.MaxTakes || n != len(out):
+	case n > 1:
+		if known, allowed, now := s.takeTogether(takes, out); known {
+			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, nil
+		}
+	case plain(&takes[0]):
 		if known, allowed, now, err := s.takeKnown(&takes[0], &out[0]); known {
 			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, err
 		}
 	}
 	if err := weir.CheckTakes(takes, out); err != nil {
 		return false, weir.Stamp{}, err
-	}
-	if len(takes) > 1 {
-		if known, allowed, now := s.takeTogether(takes, out); known {
-			return allowed, weir.Stamp{Now: now, Epoch: s.epoch}, nil
-		}
 	}
 	c, _ := s.calls.Get().(*call)
 	defer s.calls.Put(c)

@@ -1,80 +1,93 @@
 package memstore
 
 import (
+	"math/bits"
+
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
 	"github.com/weirhq/weir/internal/table"
 )
 
-// together is a call of which all takes have an entry of their own: it needs no room,
-// meets no overflow cell, and each of its takes is a group of its own.
+// together is a call of which all takes have an entry: it needs no room and meets no
+// overflow cell.
 type together struct {
 	store  *Store
 	takes  []weir.Take
 	out    []weir.Decision
+	spots  []spot // of the takes
 	now    weir.Micros
-	shards [weir.MaxTakes]int // that are locked, in ascending order
-	locked int                // how many
-	prints [weir.MaxTakes]uint64
-	found  [weir.MaxTakes]found
+	locked uint64 // the shards that are, bit i for shard i
 }
 
-// found is where a take's state stands, and what is to be written there if the call
-// is carried out.
-type found struct {
+// spot is where a take's state stands, and the packed one that is to be written there if
+// the call is carried out.
+type spot struct {
+	print  uint64
 	entry  *table.Slot
 	member *member
-	words  [2]uint64
+	a, b   uint64
 }
+
+// few is how many takes most calls of several have: room for all that a call may have
+// takes as long to clear as two takes.
+const few = 4
 
 // takeTogether is call.take for calls of several takes as takeKnown is for those of
 // one: where one of them is not as it needs them nothing was done, and known is
 // false. All entries are looked for before the first is judged, so that they are
 // fetched from memory side by side.
 func (s *Store) takeTogether(takes []weir.Take, out []weir.Decision) (known, allowed bool, now weir.Micros) {
-	c := together{store: s, takes: takes, out: out}
+	if len(takes) <= few {
+		var spots [few]spot
+		return s.takeSpots(takes, out, spots[:len(takes)])
+	}
+	var spots [weir.MaxTakes]spot
+	return s.takeSpots(takes, out, spots[:len(takes)])
+}
+
+func (s *Store) takeSpots(takes []weir.Take, out []weir.Decision, spots []spot) (known, allowed bool, now weir.Micros) {
+	var c together // field by field, as admit says
+	c.store, c.takes, c.out, c.spots = s, takes, out, spots
+	alone := true
 	for i := range takes {
 		t := &takes[i]
 		if !plain(t) {
 			return false, false, 0
 		}
-		at := address{t.Limit.ID(), t.Key}
-		c.prints[i] = at.fingerprint()
-		c.addShard(s.shardOf(c.prints[i]))
+		alone = alone && t.Join == weir.Alone
+		print := fingerprint(t.Limit.ID(), &t.Key)
+		spots[i].print = print
+		c.locked |= 1 << s.shardOf(print)
 	}
-	for _, i := range c.shards[:c.locked] {
-		s.shards[i].mu.Lock()
-	}
+	c.lock()
 	defer c.unlock()
-	if c.readClock(); checkClock(c.now) != nil || s.closed.Load() || !c.find() {
+	if c.readClock(); checkClock(c.now) != nil || s.closed.Load() {
 		return false, false, 0
 	}
-	allowed = true
-	for i := range takes {
-		if !c.try(i) {
-			return false, false, 0
-		}
-		allowed = allowed && (out[i].Allowed || takes[i].Join != weir.All)
+	buckets, ok := c.find()
+	switch {
+	case !ok:
+		return false, false, 0
+	case alone && buckets:
+		c.oneByOne()
+		return true, true, c.now
+	case c.twins():
+		return false, false, 0
 	}
-	c.commit(allowed)
-	return true, allowed, c.now
+	known, allowed = c.decide()
+	return known, allowed, c.now
 }
 
-// addShard notes a shard to lock, once, in its place.
-func (c *together) addShard(shard int) {
-	i := c.locked
-	for i > 0 && c.shards[i-1] >= shard {
-		if i--; c.shards[i] == shard {
-			return
-		}
+// lock locks the shards, in ascending order as all do.
+func (c *together) lock() {
+	for left := c.locked; left != 0; left &= left - 1 {
+		c.store.shards[bits.TrailingZeros64(left)].mu.Lock()
 	}
-	c.locked++
-	copy(c.shards[i+1:c.locked], c.shards[i:])
-	c.shards[i] = shard
 }
 
 func (c *together) unlock() {
-	for _, i := range c.shards[:c.locked] {
-		c.store.shards[i].mu.Unlock()
+	for left := c.locked; left != 0; left &= left - 1 {
+		c.store.shards[bits.TrailingZeros64(left)].mu.Unlock()
 	}
 }
 
@@ -82,73 +95,108 @@ func (c *together) unlock() {
 // shards.
 func (c *together) readClock() {
 	c.now = c.store.read()
-	for _, i := range c.shards[:c.locked] {
-		c.now = max(c.now, c.store.shards[i].latest)
+	for left := c.locked; left != 0; left &= left - 1 {
+		c.now = max(c.now, c.store.shards[bits.TrailingZeros64(left)].latest)
 	}
 	if checkClock(c.now) != nil {
 		return
 	}
-	for _, i := range c.shards[:c.locked] {
-		c.store.shards[i].latest = c.now
+	for left := c.locked; left != 0; left &= left - 1 {
+		c.store.shards[bits.TrailingZeros64(left)].latest = c.now
 	}
 }
 
-// shard is where the state of take i stands.
-func (c *together) shard(i int) *shard { return &c.store.shards[c.store.shardOf(c.prints[i])] }
+// shard is where the state of a spot stands.
+func (c *together) shard(f *spot) *shard { return &c.store.shards[c.store.shardOf(f.print)] }
 
-// find looks for all entries. It reports whether each take has one to itself, of the
-// version that it is judged by.
-func (c *together) find() bool {
-	for i := range c.takes {
-		if c.found[i].entry = c.shard(i).entries.Find(c.prints[i]); c.found[i].entry == nil {
-			return false
+// find looks for all entries. It reports whether each take has one, of the version that
+// it is judged by, and whether they are token buckets all.
+func (c *together) find() (buckets, ok bool) {
+	for i := range c.spots {
+		f := &c.spots[i]
+		if f.entry = c.shard(f).entries.Find(f.print); f.entry == nil {
+			return false, false
 		}
 	}
-	for i := range c.takes {
-		f := &c.found[i]
-		if f.member = c.store.member(f.entry); f.member.version != c.takes[i].Limit.Version() || f.member.blocks || f.member.list != nil || isWide(f.entry) {
-			return false
+	buckets = true
+	for i := range c.spots {
+		f := &c.spots[i]
+		m := c.store.member(f.entry)
+		if f.member = m; m.version != c.takes[i].Limit.Version() || m.blocks || m.list != nil || isWide(f.entry) {
+			return false, false
 		}
+		buckets = buckets && m.bucket != nil
+	}
+	return buckets, true
+}
+
+// oneByOne decides takes that are judged and charged by themselves, in the order given:
+// of one state too.
+func (c *together) oneByOne() {
+	for i := range c.spots {
+		f := &c.spots[i]
+		a, b := admit(f.member.bucket, f.entry, &c.takes[i], &c.out[i], c.now)
+		setState(f.entry, a, b)
+	}
+}
+
+// twins reports whether two takes name the same state. They are judged with their summed
+// cost, which is not done here.
+func (c *together) twins() bool {
+	for i := range c.spots {
 		for j := range i {
-			if c.found[j].entry == f.entry {
-				return false
+			if c.spots[i].print == c.spots[j].print {
+				return true
 			}
 		}
 	}
-	return true
+	return false
+}
+
+// decide judges the takes, each with a state to itself, and charges all that fits or,
+// where the call is refused, only what is judged by itself. It reports known false where
+// one cannot be judged or written here, and nothing was done.
+func (c *together) decide() (known, allowed bool) {
+	allowed = true
+	for i := range c.takes {
+		if !c.try(i) {
+			return false, false
+		}
+		allowed = allowed && (c.out[i].Allowed || c.takes[i].Join != weir.All)
+	}
+	for i := range c.takes {
+		t, d, f := &c.takes[i], &c.out[i], &c.spots[i]
+		if allowed || !d.Allowed || t.Join == weir.Alone {
+			setState(f.entry, f.a, f.b)
+		} else {
+			c.leave(t, d, f)
+		}
+	}
+	return true, allowed
 }
 
 // try judges a take by itself, as if it were charged where it fits. It reports false
 // where the state cannot be judged or written here.
-func (c *together) try(i int) bool {
-	t, d, f := &c.takes[i], &c.out[i], &c.found[i]
+func (c *together) try(i int) (ok bool) {
+	t, d, f := &c.takes[i], &c.out[i], &c.spots[i]
 	if b := f.member.bucket; b != nil {
-		f.words = admit(b, f.entry, t, d, c.now)
+		f.a, f.b = admit(b, f.entry, t, d, c.now)
 		return true
 	}
 	moment, ok := t.Limit.Moment(c.now, t)
 	if !ok {
 		return false
 	}
-	state := step(f.member.limit, c.shard(i).state(f.entry, f.member), t, d, moment)
-	a, b, ok := f.member.pack(state)
-	f.words = joined(f.entry, a, b)
+	f.a, f.b, ok = f.member.pack(step(f.member.limit, c.shard(f).state(f.entry, f.member), t, d, moment))
 	return ok
 }
 
-// commit writes what is charged: all that fits, if the call is allowed; else only
-// what is judged by itself. What is not charged may have been touched.
-func (c *together) commit(allowed bool) {
-	for i := range c.takes {
-		t, d, f := &c.takes[i], &c.out[i], &c.found[i]
-		if allowed || !d.Allowed || t.Join == weir.Alone {
-			f.entry.Words = f.words
-			continue
-		}
-		moment, _ := t.Limit.Moment(c.now, t) // it has one: try has found it
-		state := f.member.limit.Touch(c.shard(i).state(f.entry, f.member), moment)
-		c.shard(i).write(f.entry, f.member, f.member, state)
-		d.Granted, d.Receipt = 0, weir.Receipt{}
-		d.Remaining, d.ResetAfter = f.member.limit.Level(state, moment)
-	}
+// leave undoes the charge of a take that fits, in a call that is refused. Its state may
+// have been touched.
+func (c *together) leave(t *weir.Take, d *weir.Decision, f *spot) {
+	moment, _ := t.Limit.Moment(c.now, t) // it has one: try has found it
+	state := f.member.limit.Touch(c.shard(f).state(f.entry, f.member), moment)
+	c.shard(f).write(f.entry, f.member, f.member, state)
+	d.Granted, d.Receipt = 0, algorithm.Receipt{}
+	d.Remaining, d.ResetAfter = f.member.limit.Level(state, moment)
 }

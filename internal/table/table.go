@@ -36,17 +36,22 @@ func (s *set) find(fp uint64) int {
 	return -1
 }
 
-// match has bit w set where the print of way w is fp. It has no branches, so that all
-// prints are fetched from memory side by side.
-func (s *set) match(fp uint64) (m uint) {
-	for w := range s {
-		var hit uint
-		if s[w].Print == fp {
-			hit = 1 << w
-		}
-		m |= hit
+// match has bit w set where the print of way w of a is fp, and the bits behind those for
+// b. It has neither branches nor a loop, so that all prints are fetched from memory side
+// by side, and none is guessed at.
+func match(a, b *set, fp uint64) uint {
+	return equal(a[0].Print, fp) | equal(a[1].Print, fp)<<1 | equal(a[2].Print, fp)<<2 | equal(a[3].Print, fp)<<3 |
+		equal(a[4].Print, fp)<<4 | equal(a[5].Print, fp)<<5 | equal(a[6].Print, fp)<<6 | equal(a[7].Print, fp)<<7 |
+		equal(b[0].Print, fp)<<8 | equal(b[1].Print, fp)<<9 | equal(b[2].Print, fp)<<10 | equal(b[3].Print, fp)<<11 |
+		equal(b[4].Print, fp)<<12 | equal(b[5].Print, fp)<<13 | equal(b[6].Print, fp)<<14 | equal(b[7].Print, fp)<<15
+}
+
+// equal is 1 where a is b.
+func equal(a, b uint64) (one uint) {
+	if a == b {
+		one = 1
 	}
-	return m
+	return one
 }
 
 // free is the way of an empty slot, or -1.
@@ -74,19 +79,24 @@ func (t *Table) Room() int { return t.sets * ways }
 
 func (t *Table) set(i int) *set { return &t.chunks[uint(i)/chunkSets][uint(i)%chunkSets] }
 
-// place is the set that a hash stands for.
+// place is the set that a hash stands for: sets that are split are chosen by one bit
+// more than the others, which a number that is none says. Whether it is cannot be
+// guessed, and is no branch.
 func (t *Table) place(hash uint64) int {
-	i := int(hash & t.mask)
-	if i < t.split {
-		i = int(hash & (t.mask<<1 | 1))
-	}
-	return i
+	i := int(hash & (t.mask<<1 | 1))
+	none := (t.sets - 1 - i) >> 63 // all bits, or no bit
+	return i &^ (none & int(t.mask+1))
 }
 
 // places are the two sets of a fingerprint. They may be one.
 func (t *Table) places(fp uint64) (first, second int) {
+	return t.place(fp), t.place(again(fp))
+}
+
+// again is another hash of a fingerprint.
+func again(fp uint64) uint64 {
 	const odd = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
-	return t.place(fp), t.place(bits.RotateLeft64(fp*odd, 32))
+	return bits.RotateLeft64(fp*odd, 32)
 }
 
 // other is the place of a fingerprint that is not i, or i where both are one.
@@ -103,9 +113,8 @@ func (t *Table) Find(fp uint64) *Slot {
 	if t.sets == 0 {
 		return nil
 	}
-	i, j := t.places(fp)
-	a, b := t.set(i), t.set(j)
-	if m := a.match(fp) | b.match(fp)<<ways; m != 0 {
+	a, b := t.set(t.place(fp)), t.set(t.place(again(fp)))
+	if m := match(a, b, fp); m != 0 {
 		w := bits.TrailingZeros(m)
 		if w >= ways {
 			a = b
