@@ -1,11 +1,9 @@
 package weir
 
 import (
-	"errors"
 	"time"
 
 	"github.com/weirhq/weir/algorithm"
-	"github.com/weirhq/weir/internal/duration"
 )
 
 // Penalty stands for the limit's block in a store: its ID and Version, and its
@@ -24,15 +22,7 @@ func (l *Limit) punish() error {
 	}
 	p, err := algorithm.NewPenalty(Micros(b.For/time.Microsecond), b.Factor, Micros(b.Max/time.Microsecond))
 	if err != nil {
-		if refusal, ok := errors.AsType[*FieldError](err); ok {
-			switch refusal.Field {
-			case "block":
-				refusal.Value = duration.Format(b.For)
-			case "block max":
-				refusal.Value = duration.Format(b.Max)
-			}
-		}
-		return err
+		return err // never: Validate has found it
 	}
 	text := string(b.append(nil))
 	l.penalty = &Limit{name: l.name, rule: l.rule, slot: l.slot, states: l.states, text: text, algorithm: p}

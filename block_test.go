@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -38,8 +39,8 @@ func TestBlocksThatCannotBe(t *testing.T) {
 			t.Errorf("%s: got error %v, want %s", text, err, want)
 		}
 	}
-	f("5/s block 30000d", "weir: block 30000d: it lasts at most 71 years")
-	f("5/s block 1d x 2 max 30000d", "weir: block max 30000d: it lasts at most 71 years")
+	f("5/s block 30000d", "weir: block 30000d: it lasts at most 71 years; write a shorter one")
+	f("5/s block 1d x 2 max 30000d", "weir: block max 30000d: it lasts at most 71 years; write a shorter one")
 }
 
 // A block holds while it lasts, under that limit and for that key alone.
@@ -86,4 +87,53 @@ func TestWaitBeginsNoBlock(t *testing.T) {
 			t.Errorf("three turns took %v", took)
 		}
 	}, "20/s burst 1 block 1h")
+}
+
+// Who is blocked waits for the end of it, and not for what comes after the deadline.
+func TestWaitForTheEndOfABlock(t *testing.T) {
+	bubbled(t, func(t *testing.T, b *bench) {
+		o := new(weir.Outcome)
+		for _, want := range []bool{true, false} {
+			if err := b.Take(t.Context(), o, 1, user()); err != nil || o.Allowed != want || o.Decision().Blocked == want {
+				t.Fatalf("%v, %+v", err, o.Decision())
+			}
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 59*time.Second)
+		defer cancel()
+		b.waits(soon, 1, 0, context.DeadlineExceeded)
+		b.waits(t.Context(), 1, time.Minute, nil)
+		b.waits(t.Context(), 1, 50*time.Millisecond, nil) // which was no refusal
+	}, "20/s burst 1 block 1m x 2 max 1h")
+}
+
+// A reservation that is refused begins a block; one that was granted before is settled
+// and given back through it, and that frees nobody.
+func TestReservationsBesideABlock(t *testing.T) {
+	b := limited(t, "10/h overdraft 20 block 3h")
+	o := new(weir.Outcome)
+	reserve := func(units int64) *weir.Reservation {
+		t.Helper()
+		r, err := b.Reserve(t.Context(), o, units, user())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first, second := reserve(5), reserve(5)
+	if r := reserve(1); r != nil || !o.Decision().Blocked || o.RetryAfter.Duration() != 3*time.Hour {
+		t.Errorf("nothing is left: %+v", o)
+	}
+	if forgiven, err := first.Settle(t.Context(), 9); err != nil || forgiven != 0 {
+		t.Errorf("settled through a block: %d forgiven, %v", forgiven, err)
+	}
+	if err := second.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if r := reserve(1); r != nil || !o.Decision().Blocked || o.RetryAfter.Duration() != 3*time.Hour {
+		t.Errorf("what came back frees nobody: %+v", o)
+	}
+	b.clock.advance(3 * time.Hour)
+	if r := reserve(10); r == nil {
+		t.Errorf("after it: %+v", o)
+	}
 }

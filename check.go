@@ -23,7 +23,7 @@ func CheckTakes(takes []Take, out []Decision) error {
 }
 
 func checkTake(t *Take) error {
-	const every = Peek | Partial | Always | Force
+	const every = Peek | Partial | Always | Force | Strike
 	switch {
 	case t.Limit == nil:
 		return Invalid("limit", "nil", "it was not built", "check the error of ParseLimit")
@@ -32,11 +32,13 @@ func checkTake(t *Take) error {
 	case t.Join > Alone:
 		return Invalid("join", t.Join, "no such join", "use All, Advise or Alone")
 	case t.How&^every != 0:
-		return Invalid("how", t.How, "unknown bits", "use Peek, Partial, Always or Force")
+		return Invalid("how", t.How, "unknown bits", "use Peek, Partial, Always, Force or Strike")
 	case t.How&Force != 0 && t.How != Force:
 		return Invalid("how", t.How, "Force goes with nothing else", "")
 	case t.How&Always != 0 && t.How != Always:
 		return Invalid("how", t.How, "Always goes with nothing else", "")
+	case t.How&(Strike|Peek) == Strike:
+		return Invalid("how", t.How, "Strike goes with Peek", "leave it out: what is charged strikes by itself")
 	case t.Limit.slotted():
 		return checkSlot(t)
 	case t.Slot != SlotID{}:

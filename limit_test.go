@@ -240,7 +240,11 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	f(with(rate(weir.FixedWindow), func(s *weir.Spec) { s.Zone, s.Month = "UTC", true }), "period 1s: a calendar month has no other period; leave one of the two out")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block.Factor = 2 }), "block 0s: it lasts at least 1 µs", "block max 0s: it lasts at least 1 µs")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Max: time.Minute} }),
-		"block factor 0: it multiplies by at least 2; leave it out for a block that stays the same")
+		"block max 1m: a block that stays the same has none; leave it out")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Factor: 1, Max: time.Minute} }),
+		"block factor 1: it multiplies by at least 2; leave it and the max out for a block that stays the same")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: 1 << 51 * time.Microsecond} }),
+		"block 26062d11h56m53s685ms248us: it lasts at most 71 years; write a shorter one")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Factor: 2, Max: time.Second + 1} }),
 		"block max 1.000000001s: time is whole microseconds")
 }

@@ -134,7 +134,7 @@ func (p *parser) integer(field string, w word) int64 {
 	case w.text == "":
 		p.fail(field, w, "a whole number is missing", missingRemedy(field))
 	case strings.Trim(digits, "0123456789") != "" || digits == "":
-		p.fail(field, w, "not a whole number", digitsRemedy(w.text))
+		p.fail(field, w, "not a whole number", digitsRemedy(field, w.text))
 	case digits != w.text || strings.Trim(digits, "0") == "":
 		p.tooSmall(field, w)
 	case digits[0] == '0':
@@ -154,8 +154,6 @@ func missingRemedy(field string) string {
 		return `write a rate such as "10/min"`
 	case "overdraft":
 		return "write overdraft 500"
-	case "block factor":
-		return `write "x 2 max 1h"`
 	default:
 		return "write " + field + " 20"
 	}
@@ -168,8 +166,6 @@ func (p *parser) tooSmall(field string, w word) {
 		p.fail(field, w, "a limit admits at least 1", countRemedy)
 	case "burst":
 		p.fail(field, w, "a bucket must hold at least 1 unit", burstRemedy)
-	case "block factor":
-		p.fail(field, w, "it multiplies by at least 2", factorRemedy)
 	default:
 		p.fail(field, w, "it is at least 1", "leave it out")
 	}
@@ -242,6 +238,10 @@ func (p *parser) duration(field string) time.Duration {
 func (p *parser) options() {
 	for p.pos < len(p.words) {
 		w := p.next()
+		if growthWord.MatchString(w.text) {
+			p.strayGrowth(w)
+			continue
+		}
 		if !isOption(w.text) {
 			p.fail("option", w, "unknown word", optionRemedy(w.text))
 			p.skipValue(w.text)
@@ -274,7 +274,8 @@ func (p *parser) option(w word) {
 		p.choose(FixedWindow, w)
 		p.calendar()
 	case "block":
-		p.block()
+		p.spec.Block.For = p.duration("block")
+		p.growth()
 	default:
 		for a := TokenBucket; a <= LeakyBucket; a++ {
 			if w.text == a.String() {
@@ -304,20 +305,4 @@ func (p *parser) calendar() {
 	} else if _, err := loadZone(w.text); err != nil {
 		p.fail("calendar", w, err.Problem, err.Remedy)
 	}
-}
-
-// block reads DUR [ "x" INT "max" DUR ].
-func (p *parser) block() {
-	p.spec.Block.For = p.duration("block")
-	if p.peek().text != "x" {
-		return
-	}
-	p.next()
-	p.spec.Block.Factor = p.integer("block factor", p.value("block factor"))
-	if w := p.peek(); w.text != "max" {
-		p.fail("block max", word{offset: w.offset}, "a block that grows needs a bound", `write "x 2 max 1h"`)
-		return
-	}
-	p.next()
-	p.spec.Block.Max = p.duration("block max")
 }

@@ -32,6 +32,11 @@ func drawSpan(t *rapid.T, label string) time.Duration {
 	).Draw(t, label)
 }
 
+// half is for what lasts at most half as long as other spans.
+func half(span time.Duration) time.Duration {
+	return max(time.Microsecond, (span / 2).Truncate(time.Microsecond))
+}
+
 // drawSpec draws any valid Spec.
 func drawSpec(t *rapid.T) weir.Spec {
 	s := weir.Spec{Algorithm: weir.Algorithm(rapid.Uint8Range(0, uint8(weir.Deny)).Draw(t, "algorithm"))}
@@ -42,8 +47,8 @@ func drawSpec(t *rapid.T) weir.Spec {
 	if s.Algorithm != weir.Concurrency {
 		s.Period = drawSpan(t, "period")
 	}
-	if s.Algorithm == weir.SlidingWindow { // it lasts at most half as long as others
-		s.Period = max(time.Microsecond, (s.Period / 2).Truncate(time.Microsecond))
+	if s.Algorithm == weir.SlidingWindow {
+		s.Period = half(s.Period)
 	}
 	some := rapid.Bool()
 	switch s.Algorithm {
@@ -77,10 +82,10 @@ func drawSpec(t *rapid.T) weir.Spec {
 		s.Spread = s.Zone == "" && some.Draw(t, "spread")
 	}
 	if s.Algorithm != weir.Concurrency && some.Draw(t, "has block") {
-		s.Block.For = drawSpan(t, "block")
+		s.Block.For = half(drawSpan(t, "block"))
 		if some.Draw(t, "grows") {
 			s.Block.Factor = max(2, drawCount(t, "factor"))
-			s.Block.Max = max(s.Block.For, drawSpan(t, "most"))
+			s.Block.Max = max(s.Block.For, half(drawSpan(t, "most")))
 		}
 	}
 	return s

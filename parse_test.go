@@ -320,7 +320,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s concurrent", "option", 4, `unknown word; write "10 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
 	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
-	bad("5/s x", "option", 4, "unknown word")
+	bad("5/s x", "option", 4, `option x: only a block grows; write "block 1m x 2 max 1h"`)
 	bad("5/s \xff\xfe", "option", 4, "unknown word")
 	bad("5/s burst 6 burst 6", "option", 12, "option burst: it stands here twice; leave one out")
 	bad("5/s fixed-window fixed-window", "option", 17, "it stands here twice")
@@ -395,13 +395,10 @@ func TestBlocks(t *testing.T) {
 	bad := refuser(t)
 	bad("5/s block", "block", 9, "block: a duration is missing")
 	bad("5/s block 0s", "block", 10, "it lasts at least 1 µs")
-	bad("5/s block 5m x max 1h", "block factor", 15, `a whole number is missing; write "x 2 max 1h"`)
-	bad("5/s block 5m x 2", "block max", 16, `a block that grows needs a bound; write "x 2 max 1h"`)
-	bad("5/s block 5m x 2 spread fixed-window", "block max", 17, "a block that grows needs a bound")
-	bad("5/s block 5m x 2 max", "block max", 20, "a duration is missing")
-	bad("5/s block 5m x 1 max 1h", "block factor", 15, "block factor 1: it multiplies by at least 2; leave it out for a block that stays the same")
-	bad("5/s block 5m x 0 max 1h", "block factor", 15, "it multiplies by at least 2")
-	bad("5/s block 5m x 2 max 299s", "block max", 21, "block max 299s: shorter than the first block")
+	bad("5/s block 5m x 1.5 max 1h", "block factor", 15, "block factor 1.5: not a whole number; write digits only, such as 2")
+	bad("5/s block 5m x 99999999999999999999 max 1h", "block factor", 15, "too large to count exactly")
+	bad("5/s block 5m x 2 max 5 hours", "block max", 21, "a duration is one word; write 5h")
+	bad("5/s block 5m x 2 max 299s", "block max", 21, "block max 299s: shorter than the first block; write 5m or more")
 	bad("5/s block 52125d", "block", 10, "it lasts at most 142 years")
 	bad("5/s block x 2 max 1h", "block", 10, "a duration is missing")
 	bad("5/s block 5m block 5m", "option", 13, "it stands here twice")
@@ -448,7 +445,7 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	)
 	bad("5 block 1h x 1 max 5m",
 		`2 period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`,
-		`13 block factor 1: it multiplies by at least 2; leave it out for a block that stays the same`,
+		`11 block factor x 1 max 5m: it multiplies by at least 2; leave "x 1 max 5m" out for a block that stays the same`,
 	)
 	bad("deny 1 2",
 		`5 limit 1: nothing may follow here; leave it out`,

@@ -120,7 +120,7 @@ func (s Spec) Slot() string {
 const (
 	countRemedy  = `write "deny" to refuse everything, "unlimited" to limit nothing`
 	burstRemedy  = "leave it out for a burst of the count"
-	factorRemedy = "leave it out for a block that stays the same"
+	factorRemedy = "leave it and the max out for a block that stays the same"
 )
 
 // Validate refuses a Spec that no algorithm could keep, with every reason at
@@ -249,14 +249,27 @@ func (s Spec) checkBlock(add complain) {
 		add("block", b.For, "a concurrent limit has none", "it goes with a rate")
 		return
 	}
-	checkSpan(add, "block", b.For)
+	checkBlockSpan(add, "block", b.For)
 	switch {
 	case b.Factor == 0 && b.Max == 0:
+	case b.Factor == 0:
+		add("block max", b.Max, "a block that stays the same has none", "leave it out")
 	case b.Factor < 2:
 		add("block factor", b.Factor, "it multiplies by at least 2", factorRemedy)
 	case b.Max < b.For:
-		add("block max", b.Max, "shorter than the first block", "write a longer one")
+		add("block max", b.Max, "shorter than the first block", "write "+duration.Format(b.For)+" or more")
 	default:
-		checkSpan(add, "block max", b.Max)
+		checkBlockSpan(add, "block max", b.Max)
 	}
+}
+
+// longestBlock is below 71 years: strikes are remembered for twice as long.
+const longestBlock = duration.Longest/2 - time.Microsecond
+
+func checkBlockSpan(add complain, field string, d time.Duration) {
+	if d > longestBlock && duration.Check(d) == "" {
+		add(field, d, "it lasts at most 71 years", "write a shorter one")
+		return
+	}
+	checkSpan(add, field, d)
 }

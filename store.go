@@ -38,6 +38,7 @@ const (
 	Partial                 // grant what fits, at least 1
 	Always                  // charge even when the call is refused, as far as the overdraft reaches
 	Force                   // charge whatever is left, as far as the overdraft reaches: a settlement
+	Strike                  // with Peek: a refusal begins the limit's block, as if it had been asked in earnest
 )
 
 // SlotID names one holder of a concurrency limit. Who knows it may renew and release
@@ -65,6 +66,7 @@ type Take struct {
 type Decision struct {
 	Allowed bool  // this take by itself: it would pass, or was forced
 	Never   bool  // refused, and waiting does not help: the cost is above the capacity
+	Blocked bool  // refused, and the limit's block is why or has begun by it: RetryAfter is its end, or later
 	Granted int64 // units charged, or that a peek would get; 0 when the call was refused. What a Force take lacks was forgiven
 
 	Remaining  int64  // units left after this call, never negative

@@ -165,9 +165,12 @@ var (
 )
 
 // digitsRemedy says how a whole number is written that has more than digits.
-func digitsRemedy(text string) string {
+func digitsRemedy(field, text string) string {
 	if grouped.MatchString(text) {
 		return "write " + strings.NewReplacer(",", "", "_", "", "'", "", "k", "000", "K", "000").Replace(text)
+	}
+	if field == "block factor" {
+		return "write digits only, such as 2"
 	}
 	return "write digits only, such as 1000"
 }

@@ -25,3 +25,33 @@ func TestCeil(t *testing.T) {
 	f(math.MaxInt64, time.Microsecond, math.MaxInt64)
 	f(math.MaxInt64, time.Second, math.MaxInt64/1_000_000+1)
 }
+
+// The letters of the families are part of the record format: an algorithm has its own,
+// for ever.
+func TestFamilyLetters(t *testing.T) {
+	calendar, err := algorithm.NewCalendarWindow(3, 9, 10, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	penalty, err := algorithm.NewPenalty(1, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		letter byte
+		is     interface{ Family() algorithm.Family }
+	}{
+		{'b', bucket(t, 5, 1_000_000, 5, 0).Algorithm()},
+		{'w', window(t, "3/s fixed-window").Algorithm()},
+		{'w', calendar},
+		{'s', window(t, "3/s sliding-window").Algorithm()},
+		{'l', logOf(t, 5, 100, 0)},
+		{'q', queues(t)[0].Algorithm()},
+		{'c', slotsOf(t, 5, 1000)},
+		{'p', penalty},
+	} {
+		if got := row.is.Family(); byte(got) != row.letter {
+			t.Errorf("%T has the letter %q, want %q", row.is, byte(got), row.letter)
+		}
+	}
+}

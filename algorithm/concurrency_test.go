@@ -21,7 +21,7 @@ func slotsOf(t rapid.TB, limit int64, lease micros) *algorithm.Concurrency {
 }
 
 // A guest has a slot until his time is over. He is not in order with others.
-type guest struct{ id, until int64 }
+type guest struct{ until int64 }
 
 // A house has guests; it counts them and looks at one instant after the other.
 type house []guest
@@ -66,48 +66,81 @@ func TestConcurrencyIsTheHouse(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "limits") {
 			limits = append(limits, slotsOf(t, rapid.Int64Range(1, 5).Draw(t, "limit"), micros(rapid.Int64Range(1000, 1010).Draw(t, "lease"))))
 		}
-		var guests house
-		now := micros(5000)
-		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = max(1, now+micros(rapid.SampledFrom([]int64{0, 1, 3, 300, 999, 1005, -1, -200}).Draw(t, "step")))
-			c := limits[rapid.IntRange(0, len(limits)-1).Draw(t, "limit")]
-			list := guests.list()
-			m, s := list.moment(now), list.tally(c, now)
-			cost := rapid.Int64Range(0, c.Capacity()+1).Draw(t, "cost")
-			got, want := c.Judge(s, m, cost), algorithm.Verdict{Never: true}
-			if cost <= c.Capacity() {
-				wait := guests.wait(now, cost, c.Capacity())
-				want = algorithm.Verdict{Allowed: wait == 0, RetryAfter: wait}
-			}
-			if got != want {
-				t.Fatalf("%+v: %d at %d, %v: got %+v, want %+v", c, cost, now, guests, got, want)
-			}
-			switch verb := rapid.IntRange(0, 3).Draw(t, "verb"); {
-			case verb == 0 && len(guests) > 0: // a guest leaves
-				i := rapid.IntRange(0, len(guests)-1).Draw(t, "guest")
-				guests = slices.Delete(guests, i, i+1)
-			case verb == 1 && len(guests) > 0: // a guest stays
-				g := &guests[rapid.IntRange(0, len(guests)-1).Draw(t, "guest")]
-				before := g.until
-				if g.until = int64(c.Renewed(now, micros(before))); g.until < before || g.until < int64(now+c.Lease()) {
-					t.Fatalf("%+v: a lease to %d, renewed at %d, ends at %d", c, before, now, g.until)
-				}
-			case got.Allowed && cost > 0:
-				after, r := c.Charge(s, m, cost)
-				for i := range cost {
-					guests = append(guests, guest{int64(step)*10 + i, int64(now + c.Lease())})
-				}
-				if again := guests.list().tally(c, now); after != again || r != (receipt{At: now + c.Lease(), Cost: cost}) {
-					t.Fatalf("%+v: %d at %d: got %v, %+v, want %v", c, cost, now, after, r, again)
-				}
-			}
-			checkHouse(t, c, guests, now)
-		}
+		besideHouse(t, rapidDice{t}, limits, 60)
 	})
 }
 
+// FuzzConcurrency takes slots, under two limits in turn, through the steps that the
+// bytes spell.
+func FuzzConcurrency(f *testing.F) {
+	f.Add(uint8(2), uint8(0), []byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"))
+	f.Add(uint8(4), uint8(1), []byte("guests come, stay, and leave, under a limit that is smaller for some, over and over"))
+	f.Add(uint8(1), uint8(6), []byte("\x03\x00\x02\x03\x05\x00\x01\x02\x06\x01\x01\x03\x07\x00\x00\x02 the clock runs back, and a lease becomes no shorter"))
+	f.Fuzz(func(t *testing.T, one, two uint8, moves []byte) {
+		limits := []*algorithm.Concurrency{slotsOf(t, int64(one%7)+1, 1000), slotsOf(t, int64(two%7)+1, 1000+micros(two%5))}
+		besideHouse(t, &bytesDice{moves}, limits, min(len(moves), 100))
+	})
+}
+
+// besideHouse takes a key through steps that dice decide, under limits in turn, and
+// holds every answer against a house.
+func besideHouse(t rapid.TB, d dice, limits []*algorithm.Concurrency, steps int) {
+	t.Helper()
+	var guests house
+	clock := [...]micros{0, 1, 3, 300, 999, 1005, -1, -200}
+	now := micros(5000)
+	for range steps {
+		now = max(1, now+clock[d.Int64N(int64(len(clock)))])
+		c := limits[d.Int64N(int64(len(limits)))]
+		cost := d.Int64N(c.Capacity() + 2)
+		list := guests.list()
+		m, s := list.moment(now), list.tally(c, now)
+		got, want := c.Judge(s, m, cost), algorithm.Verdict{Never: true}
+		if cost <= c.Capacity() {
+			wait := guests.wait(now, cost, c.Capacity())
+			want = algorithm.Verdict{Allowed: wait == 0, RetryAfter: wait}
+		}
+		if got != want {
+			t.Fatalf("%+v: %d at %d, %v: got %+v, want %+v", c, cost, now, guests, got, want)
+		}
+		n := int64(len(guests))
+		after, r, come := s, receipt{}, int64(0)
+		switch verb := d.Int64N(5); {
+		case verb == 0 && n > 0: // a guest leaves
+			i := int(d.Int64N(n))
+			guests = slices.Delete(guests, i, i+1)
+		case verb == 1 && n > 0: // a guest stays
+			guests[d.Int64N(n)].stays(t, c, now)
+		case verb == 2:
+			after, r = c.Force(s, m, cost)
+			come = max(0, min(cost, c.Capacity()-guests.live(now)))
+		case got.Allowed:
+			after, r = c.Charge(s, m, cost)
+			come = cost
+		}
+		if come > 0 || r != (receipt{}) {
+			guests = append(guests, slices.Repeat(house{{until: int64(now + c.Lease())}}, int(come))...)
+			if again := guests.list().tally(c, now); after != again || r != (receipt{At: now + c.Lease(), Cost: come}) {
+				t.Fatalf("%+v: %d at %d: got %v, %+v, want %v and %d guests more", c, cost, now, after, r, again, come)
+			}
+		}
+		checkHouse(t, c, guests, now)
+	}
+}
+
+// stays renews the time of a guest, which becomes no shorter.
+func (g *guest) stays(t rapid.TB, c *algorithm.Concurrency, now micros) {
+	t.Helper()
+	want := max(g.until, int64(now+c.Lease()))
+	if got := int64(c.Renewed(now, micros(g.until))); got != want {
+		t.Fatalf("%+v: a lease to %d, renewed at %d, ends at %d, want %d", c, g.until, now, got, want)
+	}
+	g.until = want
+}
+
 // checkHouse holds what is left, and until when, against the guests.
-func checkHouse(t *rapid.T, c *algorithm.Concurrency, guests house, now micros) {
+func checkHouse(t rapid.TB, c *algorithm.Concurrency, guests house, now micros) {
+	t.Helper()
 	list := guests.list()
 	s := list.tally(c, now)
 	left, reset := c.Level(s, list.moment(now))
@@ -143,6 +176,41 @@ func TestConcurrencyIsNotForced(t *testing.T) {
 	}
 	if v := c.Judge(s, at(5500), 1); v != (algorithm.Verdict{RetryAfter: 1000}) {
 		t.Errorf("without a list: %+v", v)
+	}
+}
+
+// Leases that have ended hold nobody back, whether a store has dropped them or not: a
+// lease that ends now has ended.
+func TestEndedLeasesHoldNobodyBack(t *testing.T) {
+	c := slotsOf(t, 3, 1000)
+	s := state{6000, 3} // of a list that nobody has looked at since
+	f := func(now micros, left int64, reset, wait micros) {
+		t.Helper()
+		gotLeft, gotReset := c.Level(s, at(now))
+		v := c.Judge(s, at(now), 3)
+		if gotLeft != left || gotReset != reset || v != (algorithm.Verdict{Allowed: wait == 0, RetryAfter: wait}) || c.Dead(s, now) != (wait == 0) {
+			t.Errorf("at %d: %d left, reset %d, %+v, dead %t", now, gotLeft, gotReset, v, c.Dead(s, now))
+		}
+	}
+	f(5999, 0, 1, 1)
+	f(6000, 3, 0, 0)
+	f(6001, 3, 0, 0)
+	if after, _ := c.Charge(s, at(6000), 1); after != (state{7000, 1}) {
+		t.Errorf("beside three whose leases have ended one makes %v", after)
+	}
+	if !c.Dead(state{}, 1) {
+		t.Error("a limit that nobody has asked has holders")
+	}
+}
+
+// Holders beyond a smaller limit finish: force makes nobody of them go, and none come.
+func TestForceUnderASmallerLimitOfSlots(t *testing.T) {
+	c := slotsOf(t, 2, 1000)
+	for _, cost := range []int64{0, 1, 5} {
+		s := state{6000, 4}
+		if got, r := c.Force(s, at(5500), cost); got != s || r != (receipt{}) {
+			t.Errorf("%d by force: %v, %+v", cost, got, r)
+		}
 	}
 }
 

@@ -125,12 +125,14 @@ func TestRefusalsOfQueues(t *testing.T) {
 	f(5, second, 0, 0, 0, "weir: wait 0: nothing bounds the queue; write a longer one, or bound the queue itself")
 	f(5, second, -1, 3, 0, "weir: wait -1: it lasts at least 1 µs")
 	f(5, second, 1<<52, 3, 0, "weir: wait 4503599627370496: it lasts at most 142 years")
+	f(5, second, 5, -1, 0, "weir: queue -1: a queue holds at least 1; leave it out to bound it by wait alone")
 	f(5, second, 5, -3, 0, "weir: queue -3: a queue holds at least 1; leave it out to bound it by wait alone")
 	f(1, day, 0, 1_000_000, 0, "weir: queue 1000000: it needs 2737 years to drain; write at most 52123")
 	f(999_983, second, 0, 9_007_361_386, 0, "weir: queue 9007361386: too large to count exactly at this rate; write at most 9007361385")
 	f(1_000_000_000, 1, 20_000, 0, 0, "weir: wait 20000: too many units could wait so long; write a shorter one, or queue 9007197 or less beside it")
 	f(1, day, 52_123*day+1, 0, 0, "weir: wait 4503427200000001: too many units could wait so long; write a shorter one, or queue 52123 or less beside it")
 	f(1, 70*year, 0, 5, 0, "weir: queue 5: it needs 350 years to drain; write at most 1")
+	f(1, 70*year, 140*year, 0, 0, "weir: wait 4418064000000000: too many units could wait so long; write a shorter one, or queue 1 or less beside it")
 	f(1, 100*year, 50*year, 0, 0, "weir: wait 1577880000000000: no queue can be counted exactly at this rate; write a shorter period, or a rounder count")
 	f(1, 100*year, 0, 1, 0, "weir: queue 1: no queue can be counted exactly at this rate; write a shorter period, or a rounder count")
 	f(5, second, second, 0, 5, "weir: overdraft 5: the debt may be no smaller than the 6 units that pass at once; leave it out, or raise it")
@@ -138,25 +140,46 @@ func TestRefusalsOfQueues(t *testing.T) {
 }
 
 func TestLeakyBucketBounds(t *testing.T) {
-	f := func(count, period, wait, places, capacity, overdraft int64) {
+	f := func(count, period, wait, places, capacity, overdraft int64, longest micros) {
 		t.Helper()
 		b, err := algorithm.NewLeakyBucket(count, micros(period), micros(wait), places, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.Capacity() != capacity || b.Overdraft() != overdraft {
-			t.Errorf("%d per %d µs wait %d µs queue %d: capacity %d, overdraft %d, want %d and %d", count, period, wait, places, b.Capacity(), b.Overdraft(), capacity, overdraft)
+		if b.Capacity() != capacity || b.Overdraft() != overdraft || b.Longest() != longest {
+			t.Errorf("%d per %d µs wait %d µs queue %d: capacity %d, overdraft %d, longest %d, want %d, %d and %d", count, period, wait, places, b.Capacity(), b.Overdraft(), b.Longest(), capacity, overdraft, longest)
 		}
 	}
 	const second, day = 1_000_000, 86_400_000_000
-	f(10, second, second, 0, 11, 22)
-	f(10, second, second-1, 0, 10, 20)
-	f(10, second, 1, 0, 1, 2)
-	f(10, second, 0, 5, 6, 12)
-	f(10, second, 500_000, 5, 6, 12)
-	f(10, second, 499_999, 5, 5, 10)
-	f(10, second, 1<<52-1, 5, 6, 12)
-	f(1, day, 0, 52_123, 52_124, 52_124)
+	f(10, second, second, 0, 11, 22, second)
+	f(10, second, second-1, 0, 10, 20, second-1)
+	f(10, second, 1, 0, 1, 2, 1)
+	f(10, second, 0, 5, 6, 12, second/2)
+	f(10, second, 500_000, 5, 6, 12, second/2)
+	f(10, second, 499_999, 5, 5, 10, 499_999)
+	f(10, second, 1<<52-1, 5, 6, 12, second/2)
+	f(10, second, second, 1, 2, 4, second/10)
+	f(3, 7, 0, 2, 3, 6, 5) // 14/3 µs, rounded up
+	f(1, day, 0, 52_123, 52_124, 52_124, 52_123*day)
+	f(1, day, 52_122*day+1, 0, 52_123, 52_124, 52_122*day+1)
+}
+
+// Most says what goes on where its sum is as large as two words, and is cut beyond.
+func TestMostOfAFastQueue(t *testing.T) {
+	b, err := algorithm.NewLeakyBucket(1<<51, 3, 0, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(span micros, want int64) {
+		t.Helper()
+		if got := b.Most(span); got != want {
+			t.Errorf("in %d µs at most %d, want %d", span, got, want)
+		}
+	}
+	f(1<<13, 2+6_148_914_691_236_517_205) // of 2^64 - 1 thirds
+	f(3<<13, math.MaxInt64)
+	f(3<<13+1, math.MaxInt64) // the first where the quotient needs two words
+	f(1<<52-1, math.MaxInt64)
 }
 
 // No units, and fewer than none, give nothing back; nor do more than were charged give
@@ -167,6 +190,18 @@ func TestRefundOfOddUnits(t *testing.T) {
 	for units, want := range map[int64]state{0: s, -1: s, math.MinInt64: s, 3: {}, 4: {}, math.MaxInt64: {}} {
 		if got := a.Refund(s, at(started), r, units); got != want {
 			t.Errorf("%d units of %v: got %v, want %v", units, s, got, want)
+		}
+	}
+	both, r := a.Charge(s, at(started), 2)
+	for units, want := range map[int64]state{0: both, 2: s, 3: s, 5: s, math.MaxInt64: s} {
+		if got := a.Refund(both, at(started), r, units); got != want {
+			t.Errorf("%d units of the two behind three: got %v, want %v", units, got, want)
+		}
+	}
+	const later = started + 3_600_000_000 // everybody has gone on
+	for _, units := range []int64{0, -1, math.MinInt64} {
+		if got := a.Refund(both, at(later), r, units); got != both {
+			t.Errorf("%d units of an empty queue: got %v, want %v", units, got, both)
 		}
 	}
 }

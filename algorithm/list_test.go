@@ -1,6 +1,10 @@
 package algorithm_test
 
-import "github.com/weirhq/weir/algorithm"
+import (
+	"testing"
+
+	"github.com/weirhq/weir/algorithm"
+)
 
 // A piece is one item of a list.
 type piece struct {
@@ -48,4 +52,22 @@ func (l pieces) add(at micros, units int64) pieces {
 		return l
 	}
 	return append(l, piece{at, units})
+}
+
+// What was charged in this step is in the state and not yet in the list. It stands
+// behind all that the list has.
+func TestChargesOfTheSameStepCountLast(t *testing.T) {
+	log, slots := logOf(t, 5, 100, 0), slotsOf(t, 5, 1000)
+	f := func(a algorithm.Lister, list pieces, s state, cost int64, want micros) {
+		t.Helper()
+		if v := a.Judge(s, list.moment(1050), cost); v != (algorithm.Verdict{RetryAfter: want}) {
+			t.Errorf("%T: %d more, %v behind %v: %+v, want %d", a, cost, s, list, v, want)
+		}
+	}
+	f(log, pieces{{1000, 2}}, state{1050, 5}, 2, 50)
+	f(log, pieces{{1000, 2}}, state{1050, 5}, 3, 100)
+	f(log, pieces{{1000, 2}}, state{1050, 5}, 5, 100)
+	f(slots, pieces{{1100, 1}, {1200, 1}}, state{2050, 5}, 2, 150)
+	f(slots, pieces{{1100, 1}, {1200, 1}}, state{2050, 5}, 3, 1000)
+	f(slots, pieces{{1100, 1}, {1200, 1}}, state{2050, 5}, 5, 1000)
 }

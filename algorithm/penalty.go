@@ -33,17 +33,19 @@ type Penalty struct {
 func NewPenalty(first Micros, factor int64, longest Micros) (*Penalty, error) {
 	switch {
 	case first < 1:
-		return nil, refuse("block", first, "it lasts at least 1 µs", "")
+		return nil, refuse("block", first, "it lasts at least 1 µs", "write 1 or more")
 	case first >= MaxMicros/2:
-		return nil, refuse("block", first, "it lasts at most 71 years", "")
+		return nil, refuse("block", first, "it lasts at most 71 years", "write a shorter one")
 	case factor == 0 && longest == 0:
 		return &Penalty{first: first, longest: first, factor: 1}, nil
+	case factor == 0:
+		return nil, refuse("block max", longest, "a block that stays the same has none", "leave it out")
 	case factor < 2:
-		return nil, refuse("block factor", factor, "it multiplies by at least 2", "leave it out for a block that stays the same")
+		return nil, refuse("block factor", factor, "it multiplies by at least 2", "leave it and the longest out for a block that stays the same")
 	case longest < first:
-		return nil, refuse("block max", longest, fmt.Sprintf("shorter than the first block of %d µs", first), "write a longer one")
+		return nil, refuse("block max", longest, fmt.Sprintf("shorter than the first block of %d µs", first), fmt.Sprintf("write at least %d", first))
 	case longest >= MaxMicros/2:
-		return nil, refuse("block max", longest, "it lasts at most 71 years", "")
+		return nil, refuse("block max", longest, "it lasts at most 71 years", "write a shorter one")
 	}
 	return &Penalty{first: first, longest: longest, factor: factor}, nil
 }

@@ -106,6 +106,8 @@ func TestPenaltyUnderOtherNumbers(t *testing.T) {
 	f(10, 50, 2, 100, 50)
 	f(1000, 1, 2, 100, 100)
 	f(1000, 5, 0, 0, 5)
+	f(33, 1, 3, 100, 99)
+	f(34, 1, 3, 100, 100)
 }
 
 // A clock that runs back frees nobody.
@@ -119,6 +121,9 @@ func TestPenaltyUnderAClockThatRunsBack(t *testing.T) {
 		if left := p.Left(s, started-back); left != 100+back {
 			t.Fatalf("%d back: blocked for %d", back, left)
 		}
+	}
+	if f := p.Family(); f != algorithm.PenaltyFamily {
+		t.Errorf("it is of family %q", f)
 	}
 	if one, full := p.Pins(); one != 200 || full != 2000 {
 		t.Errorf("pinned for %d and %d", one, full)
@@ -136,11 +141,12 @@ func TestPenaltyArguments(t *testing.T) {
 	f(1, 0, 0, "")
 	f(1, 2, 1, "")
 	f(1<<51-1, 2, 1<<51-1, "")
-	f(0, 0, 0, "weir: block 0: it lasts at least 1 µs")
-	f(math.MinInt64, 0, 0, "weir: block -9223372036854775808: it lasts at least 1 µs")
-	f(1<<51, 0, 0, "weir: block 2251799813685248: it lasts at most 71 years")
-	f(5, 1, 5, "weir: block factor 1: it multiplies by at least 2; leave it out for a block that stays the same")
-	f(5, 0, 9, "weir: block factor 0: it multiplies by at least 2; leave it out for a block that stays the same")
-	f(5, 2, 0, "weir: block max 0: shorter than the first block of 5 µs; write a longer one")
-	f(5, 2, 1<<51, "weir: block max 2251799813685248: it lasts at most 71 years")
+	f(0, 0, 0, "weir: block 0: it lasts at least 1 µs; write 1 or more")
+	f(math.MinInt64, 0, 0, "weir: block -9223372036854775808: it lasts at least 1 µs; write 1 or more")
+	f(1<<51, 0, 0, "weir: block 2251799813685248: it lasts at most 71 years; write a shorter one")
+	f(5, 1, 5, "weir: block factor 1: it multiplies by at least 2; leave it and the longest out for a block that stays the same")
+	f(5, 0, 9, "weir: block max 9: a block that stays the same has none; leave it out")
+	f(5, 2, 0, "weir: block max 0: shorter than the first block of 5 µs; write at least 5")
+	f(5, 2, 4, "weir: block max 4: shorter than the first block of 5 µs; write at least 5")
+	f(5, 2, 1<<51, "weir: block max 2251799813685248: it lasts at most 71 years; write a shorter one")
 }

@@ -44,6 +44,8 @@ func TestRecord(t *testing.T) {
 	f("1;=b1,0,1,4503599627370495", entry{Family: bucketFamily, State: state{1, 0, 1, 1<<52 - 1}})
 	f("1;1m=b9007199254740991,4503599627370494,4503599627370495,4503599627370494",
 		entry{Slot: "1m", Family: bucketFamily, State: state{1<<53 - 1, 1<<52 - 2, 1<<52 - 1, 1<<52 - 2}})
+	f("1;=p1,2", entry{Family: algorithm.PenaltyFamily, State: state{1, 2}})
+	f("1;az09=a0,9;=z-90", entry{Slot: "az09", Family: 'a', Raw: "0,9"}, entry{Family: 'z', Raw: "-90"}) // the ends of what the grammar has
 	f("1;1m=l1,2,3;slots=c-7", entry{Slot: "1m", Family: algorithm.SlidingLogFamily, Raw: "1,2,3"}, entry{Slot: "slots", Family: algorithm.ConcurrencyFamily, Raw: "-7"})
 }
 
@@ -123,6 +125,12 @@ func TestParseRecordRefuses(t *testing.T) {
 	f("1;=b5,0,1,-1")
 	f("1;=b5,0,4503599627370496,1")
 	f("1;=b5,0,1,4503599627370496")
+	f("1;=p0,5")
+	f("1;=p-1,5")
+	f("1;=p-5,-1")
+	f("1;=p5,5")
+	f("1;=p6,5")
+	f("1;=p1,2,3")
 	f("1;=q5,1,1,1")
 	f("1;=q5,0,1")
 	// families of a later version

@@ -281,6 +281,76 @@ func TestSlidingLogWithoutItsList(t *testing.T) {
 	}
 }
 
+// Charges that are over hold nobody back, whether a store has dropped them or not: what
+// was charged a period ago is over.
+func TestEndedChargesHoldNobodyBack(t *testing.T) {
+	l := logOf(t, 3, 100, 0)
+	s := state{1000, 3} // of a list that nobody has looked at since
+	f := func(now micros, left int64, reset, wait micros) {
+		t.Helper()
+		gotLeft, gotReset := l.Level(s, at(now))
+		v := l.Judge(s, at(now), 3)
+		if gotLeft != left || gotReset != reset || v != (algorithm.Verdict{Allowed: wait == 0, RetryAfter: wait}) || l.Dead(s, now) != (wait == 0) {
+			t.Errorf("at %d: %d left, reset %d, %+v, dead %t", now, gotLeft, gotReset, v, l.Dead(s, now))
+		}
+	}
+	f(999, 0, 101, 101)
+	f(1099, 0, 1, 1)
+	f(1100, 3, 0, 0)
+	f(1101, 3, 0, 0)
+	if after, r := l.Charge(s, at(1100), 1); after != (state{1100, 1}) || r != (receipt{At: 1100, Cost: 1}) {
+		t.Errorf("behind three that are over one makes %v, %+v", after, r)
+	}
+	if !l.Dead(state{}, 1) {
+		t.Error("a log of nothing is not dead")
+	}
+}
+
+// No units, and fewer than none, give nothing back to a log, and no receipt gives more
+// than it took.
+func TestRefundOfOddUnitsOfALog(t *testing.T) {
+	l := logOf(t, 9, 100, 0)
+	list, s := pieces{{1000, 2}, {1050, 3}}, state{1050, 5}
+	f := func(units, cost int64, want state) {
+		t.Helper()
+		if got := l.Refund(s, list.moment(1060), receipt{At: 1050, Cost: cost}, units); got != want {
+			t.Errorf("%d units of %d: got %v, want %v", units, cost, got, want)
+		}
+	}
+	f(0, 3, s)
+	f(-1, 3, s)
+	f(math.MinInt64, 3, s)
+	f(3, 0, s)
+	f(3, -1, s)
+	f(1, 3, state{1050, 4})
+	f(3, 3, state{1000, 2})
+	f(math.MaxInt64, 3, state{1000, 2})
+	f(math.MaxInt64, 2, state{1050, 3})
+	f(math.MaxInt64, math.MaxInt64, state{1000, 2})
+}
+
+// A log of the largest numbers is accepted, holds a key for a period, and lets nothing
+// through in no time.
+func TestSlidingLogBounds(t *testing.T) {
+	f := func(count int64, period micros, overdraft int64) {
+		t.Helper()
+		l := logOf(t, count, period, overdraft)
+		if one, full := l.Pins(); one != period || full != period {
+			t.Errorf("%+v: pinned for %d and %d", l, one, full)
+		}
+		if l.Most(math.MinInt64) != 0 || l.Most(0) != 0 || l.Most(1) != count || l.Most(period) != count || l.Most(period+1) != 2*count {
+			t.Errorf("%+v: at most %d in 0, %d in 1, %d in a period, %d in more", l, l.Most(0), l.Most(1), l.Most(period), l.Most(period+1))
+		}
+		if s := (state{1000, 1}); l.Touch(s, at(1)) != s {
+			t.Errorf("%+v: to touch %v makes %v of it", l, s, l.Touch(s, at(1)))
+		}
+	}
+	f(1, 2, 0)
+	f(4095, 2, 0)
+	f(5, 2, 4095)
+	f(4095, 1<<52-1, 4095)
+}
+
 func TestSlidingLogArguments(t *testing.T) {
 	odd := []int64{math.MinInt64, -1, 0, 1, 2, 4094, 4095, 4096, 1 << 51, 1<<52 - 1, 1 << 52, math.MaxInt64}
 	accepted := 0

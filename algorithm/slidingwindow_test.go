@@ -336,6 +336,8 @@ func TestSlidingRefusalsSayWhatIsWrong(t *testing.T) {
 	f(9_007_199_254_741, second, 0, "weir: count 9007199254741: too large to count exactly in a sliding window of this period; write at most 9007199254740")
 	f(1_000_000, week+1, 0, "weir: count 1000000: too large to count exactly in a sliding window of this period; write at most 14892, or a rounder period")
 	f(1<<50, 9990, 0, "weir: count 1125899906842624: too large to count exactly in a sliding window of this period; write at most 901621547021")
+	f(1<<50, 10_001, 0, "weir: count 1125899906842624: too large to count exactly in a sliding window of this period; write at most 900629862487, or a rounder period")
+	f(1_416_003_655_832, 6361, 0, "weir: count 1416003655832: too large to count exactly in a sliding window of this period; write at most 1416003655831") // of which 6361 are 2^53 - 1
 	f(5, second, 4, "weir: overdraft 4: it may be no smaller than the count of 5; leave it out, or raise it")
 	f(5, second, 1<<52, "weir: overdraft 4503599627370496: too large to count exactly in a sliding window of this period; write at most 9007199254740")
 	f(5, 1, 1<<52, "weir: overdraft 4503599627370496: too large to count exactly in a sliding window of this period; write at most 4503599627370495")

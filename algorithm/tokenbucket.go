@@ -308,8 +308,11 @@ func (b *TokenBucket) restHolds(f, p int64) bool {
 }
 
 // Dead reports TAT ≤ now.
-func (b *TokenBucket) Dead(s State, now Micros) bool {
-	return s[0] < int64(now) || s[0] == int64(now) && s[1] == 0
+func (b *TokenBucket) Dead(s State, now Micros) bool { return b.Drained(s[0], s[1], now) }
+
+// Drained is Dead of the two words of a state that Pack keeps.
+func (b *TokenBucket) Drained(whole, rest int64, now Micros) bool {
+	return whole < int64(now) || whole == int64(now) && rest == 0
 }
 
 // Admit is a take of a state in the bucket's own numbers in one: Judge, Charge where

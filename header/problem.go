@@ -71,6 +71,9 @@ func detail(o *weir.Outcome, status int, retry int64) string {
 		if l == nil {
 			return "too many requests" + again
 		}
+		if o.Decision().Blocked {
+			return l.Name() + " allows " + l.String() + "; you went beyond that and are blocked" + again
+		}
 		return l.Name() + " allows " + l.String() + again
 	case http.StatusUnprocessableEntity:
 		if l == nil {

@@ -173,6 +173,10 @@ func TestDetail(t *testing.T) {
 	}
 	f(failed(weir.ByLimits, nil), "too many requests; retry in 7 s")
 	f(&weir.Outcome{Never: true, Binding: -1}, "the cost is above what can ever pass; waiting does not help")
+	for _, blocked := range []bool{false, true} {
+		o := decide(t, leg{limit: "login", text: "5/min block 10m", d: weir.Decision{Blocked: blocked, RetryAfter: 7 * second}})
+		f(o, "login allows 5/min block 10m"+map[bool]string{true: "; you went beyond that and are blocked"}[blocked]+"; retry in 7 s")
+	}
 	f(failed(weir.ByMissing, nil), "the request lacks what it is counted by")
 	f(failed(weir.ByRequest, errors.New("secret")), "the request cannot be judged as it stands")
 	f(failed(weir.ByRequest, &weir.FieldError{Field: "cost", Value: "x", Problem: "no number"}), "cost: no number")

@@ -54,7 +54,9 @@ type Config struct {
 	// key of its largest limit in each, if there is so much more. Together
 	// they are at most half of the room for entries, which is seven eighths of
 	// MaxKeys. What is left of that half is shared equally by the other rules
-	// that the store knows. Store.ExpectOnly replaces all of it.
+	// that the store knows, of which one with large keys gets room for one in each
+	// part before that, if the others keep half of their shares. Store.ExpectOnly
+	// replaces all of it.
 	Reserved map[string]int
 
 	// Now replaces the clock, for tests: microseconds since 1970, from 1 to
@@ -128,9 +130,25 @@ func (z sizes) tooSmallFor(l *weir.Limit) error {
 	if room > keysPerShard/2 {
 		enough = max(enough, (2*room*mostShards*cellShare+cellShare-2)/(cellShare-1))
 	}
-	return weir.Invalid("limit "+l.Name(), l, fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place that no rule may keep for itself", room),
-		fmt.Sprintf("set memstore.Config.MaxKeys (max_keys in a rules file) to %d, or lower the limit's count", enough))
+	problem := fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place that no rule may keep for itself", room)
+	return &RoomError{Limit: l, Problem: problem, err: weir.Invalid("limit "+l.Name(), l, problem,
+		fmt.Sprintf("set memstore.Config.MaxKeys (max_keys in a rules file) to %d, or lower the limit's count", enough))}
 }
+
+// RoomError is the error of a limit for which a store is too small. It unwraps to a
+// *weir.FieldError where there is no room for one key of the limit, and to
+// weir.ErrNotApplied where there are too many limits.
+type RoomError struct {
+	Limit   *weir.Limit // the limit, or its Penalty
+	Problem string      // what is missing, without the limit's name and without a remedy
+	err     error
+}
+
+// Error names the limit, what is missing, and the remedy.
+func (e *RoomError) Error() string { return e.err.Error() }
+
+// Unwrap gives what kind of error it is.
+func (e *RoomError) Unwrap() error { return e.err }
 
 // validate returns every error.
 func (c Config) validate() error {

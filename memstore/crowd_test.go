@@ -171,7 +171,7 @@ func (c *crowd) sound() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("entries of rules that were forgotten: %v", entries)
 	}
-	return c.numbersAddUp()
+	return errors.Join(c.numbersAddUp(), c.slotsAddUp())
 }
 
 // numbersAddUp reports a number that is given twice or lost, and a version that has one

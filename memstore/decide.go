@@ -32,7 +32,7 @@ type cell struct {
 	asked   bool        // any take of the group wants to pass
 	touched bool        // any take of the group is not a peek
 	need    int64       // the summed cost
-	blocked weir.Micros // how long a caller of the group is blocked
+	blocked weir.Micros // how long a caller of the group is blocked, by this call too once it is struck
 	verdict algorithm.Verdict
 	room    int64 // what partial takes may still share
 	total   int64 // to be charged
@@ -168,7 +168,7 @@ func (r round) judge() bool {
 func (r round) charge(allowed bool) {
 	r.each(func(_ int, t *weir.Take, d *weir.Decision, x *cell) {
 		v := x.verdict
-		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay, Mode: x.mode}
+		*d = weir.Decision{Allowed: v.Allowed, Never: v.Never, Blocked: x.barred(), RetryAfter: v.RetryAfter, Delay: v.Delay, Mode: x.mode}
 		if !allowed || !v.Allowed || t.How&weir.Force != 0 {
 			return
 		}

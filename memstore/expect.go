@@ -23,7 +23,7 @@ import (
 // Limits beyond the number that the store has overflow cells for are an error,
 // weir.ErrNotApplied; so is one more while entries name 2^18 versions of limits, which
 // are all that they can. One of whose keys the store has no room for a single one is a
-// *weir.FieldError. After any of these nothing has changed.
+// *weir.FieldError. All of these are a *RoomError, and after any nothing has changed.
 func (s *Store) Expect(limits ...*weir.Limit) error {
 	if s.closed.Load() {
 		return weir.ErrClosed
@@ -84,7 +84,8 @@ func (s *Store) expectFull(limits []*weir.Limit) error {
 // Errors, after which nothing has changed: *weir.FieldError, joined, for what is
 // reserved, for two rules that keep one limit's states, and for a limit of whose keys
 // there is no room for a single one; weir.ErrNotApplied for more limits than the store
-// has overflow cells for, or than entries can name, as Expect says; weir.ErrClosed.
+// has overflow cells for, or than entries can name, as Expect says; weir.ErrClosed. Those
+// about a limit that does not fit are *RoomErrors.
 func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error {
 	next, err := newSet(s.sizes, reserved, limits)
 	if err != nil {
@@ -103,6 +104,23 @@ func (s *Store) ExpectOnly(reserved map[string]int, limits ...*weir.Limit) error
 	}
 	s.replace(rest, next)
 	return nil
+}
+
+// Cramped names the rules whose share, promised or equal, is less than one key of their
+// largest limit in a part of the store, in order: when others have filled the rest, new
+// keys of theirs find no room there. More MaxKeys helps, or a larger share.
+func (s *Store) Cramped() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	largest, of := largest(*s.members.Load(), len(s.rules)), s.shares.Load()
+	for i, known := range s.rules {
+		if s.promised(known) && of.keys[i] < largest[i] {
+			names = append(names, known.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // fitsBeside is fits, once numbers are taken back where they are short. The caller
@@ -203,10 +221,11 @@ func (r *registry) fits(members map[[16]byte]*member, limits []*weir.Limit) erro
 		}
 		share := r.sizes.shareOf(roomOf(l))
 		if cells -= share; cells < 0 {
-			return fmt.Errorf("limit %s: %w: there are cells for %d, of which it takes %d; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, r.sizes.limits, share)
+			problem := fmt.Sprintf("there are cells for %d, of which it takes %d", r.sizes.limits, share)
+			return &RoomError{Limit: l, Problem: problem, err: fmt.Errorf("limit %s: %w: %s; raise MaxKeys (see memstore.Config)", l.Name(), errNoCells, problem)}
 		}
 		if numbers--; numbers < 0 {
-			return fmt.Errorf("limit %s: %w", l.Name(), errNoNumbers)
+			return &RoomError{Limit: l, Problem: fmt.Sprintf("entries name %d versions of limits", mostVersions), err: fmt.Errorf("limit %s: %w", l.Name(), errNoNumbers)}
 		}
 	}
 	return nil
@@ -284,6 +303,9 @@ func (s *Store) move(rest map[[16]byte]*member, next *set) {
 		live := m.live.Load()
 		m.rule.live.Add(-live)
 		m.heir.live.Add(live)
+		for _, cell := range m.cells {
+			m.bequeath(uint64(cell[1]))
+		}
 	}
 	for i := range s.shards {
 		s.handOver(&s.shards[i], meet)

@@ -8,9 +8,9 @@ import (
 
 // takeKnown is call.take for what most calls are: one take, whose cost is charged or
 // not, of a key that has an entry. Such a call needs no room, meets no overflow cell
-// and has one group, so that it is a step of the algorithm under the shard's lock.
-// Where the key has no entry, or one of another version, with a list or a block, nothing was
-// done and known is false.
+// and has one group, so that it is a step of the algorithm under the shard's lock. A key
+// without an entry is takeNew's. Where there is one of another version, with a list or a
+// block, nothing was done and known is false.
 //
 // The clock is read before the entry is looked for: to read it is to wait for all
 // that is being fetched from memory.
@@ -20,21 +20,45 @@ func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, 
 	sh.mu.Lock()
 	if now = max(s.read(), sh.latest); checkClock(now) == nil && !s.closed.Load() {
 		sh.latest = now
-		if e := sh.entries.Find(fp); e != nil {
-			if m := s.member(e); m.version == t.Limit.Version() && !m.blocks && m.list == nil {
-				if m.bucket != nil && !isWide(e) {
-					a, b := admit(m.bucket, e, t, d, now)
-					setState(e, a, b)
-					sh.mu.Unlock()
-					return true, d.Allowed || t.Join != weir.All, now, nil
-				}
-				err = sh.step(m, e, t, d, now)
-				return true, err == nil && (d.Allowed || t.Join != weir.All), now, err
+		e := sh.entries.Find(fp)
+		if e == nil {
+			known, allowed = s.takeNew(sh, fp, t, d, now)
+			sh.mu.Unlock()
+			return known, allowed, now, nil
+		}
+		if m := s.member(e); m.version == t.Limit.Version() && !m.blocks && m.list == nil {
+			if m.bucket != nil && !isWide(e) {
+				a, b := admit(m.bucket, e, t, d, now)
+				setState(e, a, b)
+				sh.mu.Unlock()
+				return true, d.Allowed || t.Join != weir.All, now, nil
 			}
+			err = sh.step(m, e, t, d, now)
+			return true, err == nil && (d.Allowed || t.Join != weir.All), now, err
 		}
 	}
 	sh.mu.Unlock()
 	return false, false, 0, nil // the general way finds out why
+}
+
+// takeNew is call.take for one take of a key that has no entry and may have one, since
+// there is room and no key of the limit shares a cell. Else nothing was done and known is
+// false. The shard is locked, and its time is now.
+func (s *Store) takeNew(sh *shard, fp uint64, t *weir.Take, d *weir.Decision, now weir.Micros) (known, allowed bool) {
+	m := s.find(t.Limit.Version())
+	if m == nil || m.blocks || m.list != nil || m.live.Load() > 0 || sh.crowded(m.rule, m.room, s.shares.Load()) {
+		return false, false
+	}
+	moment, ok := t.Limit.Moment(now, t)
+	if !ok {
+		return false, false
+	}
+	s.sweep(sh, sweepSets, now, func(*table.Slot) bool { return false })
+	if state := step(m.limit, algorithm.State{}, t, d, moment); d.Allowed {
+		sh.count(m.rule, m.room)
+		sh.insert(fp, m, state)
+	}
+	return true, d.Allowed || t.Join != weir.All
 }
 
 // plain reports a take that takeKnown can decide, as far as it says itself.
@@ -50,7 +74,7 @@ func plain(t *weir.Take) bool {
 // waits for that.
 func admit(b *algorithm.TokenBucket, e *table.Slot, t *weir.Take, d *weir.Decision, now weir.Micros) (whole, rest uint64) {
 	after, part, v, remaining, reset := b.Admit(int64(e.Words[0]>>lowBits), int64(e.Words[1]>>lowBits), now, t.Cost)
-	d.Allowed, d.Never, d.Mode = v.Allowed, v.Never, weir.Exact
+	d.Allowed, d.Never, d.Blocked, d.Mode = v.Allowed, v.Never, false, weir.Exact
 	d.Granted, d.Delay, d.RetryAfter = 0, 0, v.RetryAfter
 	d.Remaining, d.ResetAfter = remaining, reset
 	r := &d.Receipt

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -25,13 +26,21 @@ func TestKnownKeysAreDecidedAsAnyOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := weir.Micros(1_796_000_000_000_000)
 		short, long := newTwins(t, func() weir.Micros { return now })
+		asked := limits
+		if rapid.Bool().Draw(t, "buckets") {
+			asked = limits[1:3] // whose keys are soon known all
+		}
 		for range rapid.IntRange(1, 120).Draw(t, "calls") {
 			now += weir.Micros(rapid.Int64Range(-100_000, 2_000_000).Draw(t, "step"))
 			takes := make([]weir.Take, rapid.IntRange(1, 4).Draw(t, "takes"))
-			for i := range takes {
-				takes[i] = drawTake(t, limits, now)
-			}
+			alone := rapid.IntRange(0, 3).Draw(t, "alone") == 0
 			d, want := make([]weir.Decision, len(takes)), make([]weir.Decision, len(takes))
+			for i := range takes {
+				takes[i] = drawTake(t, asked, now)
+				if d[i] = spoiled(t); alone {
+					takes[i].Join = weir.Alone
+				}
+			}
 			if weir.CheckTakes(takes, d) != nil {
 				continue // two versions of a limit for one state
 			}
@@ -77,6 +86,24 @@ func drawTake(t *rapid.T, limits []*weir.Limit, now weir.Micros) weir.Take {
 		take.Edges = &weir.Edges{now - 2, now - 1, now + 1, now + 2}
 	}
 	return take
+}
+
+// spoiled is what an earlier call may have left where a decision is to be written: each
+// field says something.
+func spoiled(t *rapid.T) weir.Decision {
+	t.Helper()
+	d := weir.Decision{
+		Allowed: true, Never: true, Blocked: true, Granted: 1, Remaining: 2, RetryAfter: 3, ResetAfter: 4, Delay: 5,
+		Receipt: weir.Receipt{At: 6, Cost: 7, Numbers: [2]int64{8, 9}, Rest: 10}, Mode: weir.Local,
+	}
+	for _, v := range []reflect.Value{reflect.ValueOf(d), reflect.ValueOf(d.Receipt)} {
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				t.Fatalf("nothing is spoiled of %s", v.Type().Field(i).Name)
+			}
+		}
+	}
+	return d
 }
 
 func newTwins(t *rapid.T, now func() weir.Micros) (a, b *Store) {

@@ -40,6 +40,7 @@ func (r *registry) cellList(m *member, i int) list {
 // putCell writes one.
 func (m *member) putCell(i int, l *list) {
 	a, b := l.words()
+	m.countSlots(uint64(m.cells[i][1]), b)
 	m.setCell(i, algorithm.State{int64(a), int64(b)})
 }
 

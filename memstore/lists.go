@@ -42,7 +42,7 @@ func (s *lists) listIn(m *member, a, b uint64) list {
 	const mask = 1<<itemBits - 1
 	return list{
 		in: s, holders: m.slots != nil, fits: int(a & mask),
-		chain: table.Chain{First: a >> itemBits, Last: b >> itemBits, Units: int64(b & mask)},
+		chain: table.Chain{First: a >> itemBits, Last: b >> itemBits, Units: unitsIn(b)},
 	}
 }
 
@@ -59,8 +59,23 @@ func (sh *shard) listOf(e *table.Slot, m *member) list {
 // putList writes an entry, judged by a version.
 func (sh *shard) putList(e *table.Slot, by *member, l *list) {
 	a, b := l.words()
+	by.countSlots(e.Words[1]>>lowBits, b)
 	n := uint64(by.number)
 	e.Words = [2]uint64{a<<lowBits | n&lowMask, b<<lowBits | n>>lowBits<<2 | e.Words[1]&kept}
+}
+
+// unitsIn reads a list's second word.
+func unitsIn(b uint64) int64 { return int64(b & (1<<itemBits - 1)) }
+
+// countSlots counts for the rule how many slots more, or fewer, are held in a list whose
+// second word changes. Versions of one limit have one rule, so that any of them counts.
+func (m *member) countSlots(was, is uint64) {
+	if m.slots == nil {
+		return
+	}
+	if change := unitsIn(is) - unitsIn(was); change != 0 {
+		m.rule.slots.Add(change)
+	}
 }
 
 // roomOf is how much room an entry of a version takes: 1, and of one with a list what

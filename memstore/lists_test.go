@@ -33,13 +33,16 @@ func TestRoomIsWhatMemorySays(t *testing.T) {
 func TestListsInSlots(t *testing.T) {
 	sh := &shard{}
 	most := uint64(1)<<table.MarkBits - 1
-	for i, m := range []*member{{number: 5, slots: &algorithm.Concurrency{}}, {number: mostVersions - 1}} {
+	for i, m := range []*member{{number: 5, slots: &algorithm.Concurrency{}, rule: &rule{}}, {number: mostVersions - 1}} {
 		e := sh.entries.Insert(uint64(i) + 1)
 		e.Words[1] |= kept
 		want := list{in: &sh.lists, holders: m.slots != nil, fits: algorithm.MostEntries, chain: table.Chain{First: most, Last: most - 1, Units: algorithm.MostEntries - 1}}
 		sh.putList(e, m, &want)
 		if got := sh.listOf(e, m); got != want || version(e) != m.number || !isKept(e) || isWide(e) {
 			t.Errorf("got %+v of version %d, want %+v", got, version(e), want)
+		}
+		if m.rule != nil && m.rule.slots.Load() != want.chain.Units {
+			t.Errorf("%d slots are counted, want %d", m.rule.slots.Load(), want.chain.Units)
 		}
 	}
 }

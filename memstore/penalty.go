@@ -59,16 +59,20 @@ func (x *cell) block(left weir.Micros) {
 // tell says how long a refused group has to wait for the block that its takes are
 // under by now.
 func (x *cell) tell(left weir.Micros) {
-	if !x.verdict.Allowed && !x.verdict.Never {
+	x.blocked = max(x.blocked, left)
+	if x.barred() {
 		x.verdict.RetryAfter = max(x.verdict.RetryAfter, left)
 	}
 }
+
+// barred reports a refusal that a block is the reason for, or has begun by.
+func (x *cell) barred() bool { return x.blocked > 0 && !x.verdict.Allowed && !x.verdict.Never }
 
 // strike counts the refusal of take i, unless it was for the block that he is under,
 // or for what others have used.
 func (c *call) strike(i int, t *weir.Take, x *cell) {
 	m := c.guards[i]
-	if m == nil || x.verdict.Allowed || x.verdict.Never || t.How&(weir.Peek|weir.Force) != 0 || x.mode != weir.Exact || c.blocked(i) > 0 {
+	if m == nil || x.verdict.Allowed || x.verdict.Never || !strikes(t) || x.mode != weir.Exact || c.blocked(i) > 0 {
 		return
 	}
 	g := &c.cells[c.guardOf[i]]
@@ -76,6 +80,11 @@ func (c *call) strike(i int, t *weir.Take, x *cell) {
 		return
 	}
 	g.state, g.charged = m.penalty.Strike(g.state, c.now), true
+}
+
+// strikes reports a take of which a refusal is a strike.
+func strikes(t *weir.Take) bool {
+	return t.How&(weir.Peek|weir.Force) == 0 || t.How&weir.Strike != 0
 }
 
 // reserve finds room for a penalty.

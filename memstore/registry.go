@@ -19,6 +19,7 @@ type rule struct {
 	expected bool         // so is one whose limits were expected
 	entries  atomic.Int64 // of all its limits
 	live     atomic.Int64 // overflow cells that are not empty
+	slots    atomic.Int64 // that are held, in entries and cells: see RuleStats.Slots
 	overflow atomic.Uint64
 	forgiven atomic.Uint64 // units of settlements that did not fit
 }

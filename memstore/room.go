@@ -1,6 +1,11 @@
 package memstore
 
-import "github.com/weirhq/weir/internal/table"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weirhq/weir/internal/table"
+)
 
 // This file answers one question: may a key without an entry have one? Half of
 // the room is kept for the rules, in the shares that they were promised or in
@@ -18,11 +23,12 @@ type shares struct {
 }
 
 // share divides the reserved half anew, where these limits are known: named rules get
-// what they are promised, the others equal parts of the rest.
+// what they are promised, the others equal parts of the rest. Of either kind those that
+// come to less than a key get more, as far as there is room for that.
 func (r *registry) share(members map[[16]byte]*member) {
 	s := &shares{keys: make([]int, len(r.rules))}
 	rest := r.sizes.keys / 2 / r.sizes.shards // of each part of the store
-	unnamed := 0
+	var unnamed []int
 	for i, known := range r.rules {
 		switch {
 		case !r.promised(known):
@@ -30,17 +36,53 @@ func (r *registry) share(members map[[16]byte]*member) {
 			s.keys[i] = r.sizes.part(known.reserved)
 			rest -= s.keys[i]
 		default:
-			unnamed++
+			unnamed = append(unnamed, i)
 		}
 	}
-	rest -= r.wholeKeys(s, largest(members, len(r.rules)), rest)
-	for i, known := range r.rules {
-		if r.promised(known) && known.reserved == 0 {
-			s.keys[i] = rest / unnamed
-		}
-		s.total += s.keys[i]
+	largest := largest(members, len(r.rules))
+	rest -= r.wholeKeys(s, largest, rest)
+	s.divide(rest, unnamed, largest)
+	for _, n := range s.keys {
+		s.total += n
 	}
 	r.shares.Store(s)
+}
+
+// divide gives rules equal parts of the rest. One whose largest key takes more gets as
+// much as that takes, and the others less: the rules of the smallest keys first, and only
+// while no part is less than half of what all would have. A rule of many slots must not
+// cost a thousand plain ones what is kept for them.
+func (of *shares) divide(rest int, rules, largest []int) {
+	if len(rules) == 0 {
+		return
+	}
+	equal, least := len(rules), rest/len(rules)/2 // equal is how many rules share the rest
+	large := slices.DeleteFunc(slices.Clone(rules), func(rule int) bool { return largest[rule] <= least })
+	slices.SortFunc(large, func(a, b int) int { return cmp.Or(largest[a]-largest[b], a-b) })
+	from, to := 0, 0 // those that get a key: the others before them have one in an equal part
+	for ; to < len(large); to++ {
+		need := largest[large[to]]
+		if need <= rest/equal {
+			from = to + 1
+			continue
+		}
+		left, sharing, first := rest-need, equal-1, from
+		for left >= 0 && sharing > 0 && first > 0 && largest[large[first-1]] > left/sharing {
+			first--
+			left -= largest[large[first]]
+			sharing--
+		}
+		if left < 0 || sharing == 0 || left/sharing < least {
+			break
+		}
+		rest, equal, from = left, sharing, first
+	}
+	for _, rule := range rules {
+		of.keys[rule] = rest / equal
+	}
+	for _, rule := range large[from:to] {
+		of.keys[rule] = largest[rule]
+	}
 }
 
 // wholeKeys makes promises good that come to less than a key of the rule's in each part
@@ -86,8 +128,19 @@ func (s *Store) handOver(sh *shard, meet func(m *member)) {
 			sh.count(m.heir, m.roomOf(e))
 			m.rule.entries.Add(-1)
 			m.heir.entries.Add(1)
+			m.bequeath(e.Words[1] >> lowBits)
 		}
 	})
+}
+
+// bequeath counts the slots of a list, by its second word, for the rule that is the
+// limit's heir.
+func (m *member) bequeath(word uint64) {
+	if m.slots == nil {
+		return
+	}
+	m.rule.slots.Add(-unitsIn(word))
+	m.heir.slots.Add(unitsIn(word))
 }
 
 // count changes how much room the entries and reservations of a rule have here.

@@ -35,13 +35,22 @@ const (
 func (s *Store) sweep(sh *shard, n int, now weir.Micros, held func(*table.Slot) bool) {
 	sh.entries.Sweep(n, func(e *table.Slot) bool {
 		m := s.member(e)
-		if held(e) || !m.limit.Dead(sh.state(e, m), now) || isKept(e) && m.rule.live.Load() > 0 {
+		if !sh.dead(e, m, now) || held(e) || isKept(e) && m.rule.live.Load() > 0 {
 			return false
 		}
 		sh.forget(e, m)
 		sh.evicted++
 		return true
 	})
+}
+
+// dead reports an entry whose state says nothing any more. A flood has most of its work
+// with it, so that a bucket's is not unpacked for that.
+func (sh *shard) dead(e *table.Slot, m *member, now weir.Micros) bool {
+	if m.bucket != nil && !isWide(e) {
+		return m.bucket.Drained(int64(e.Words[0]>>lowBits), int64(e.Words[1]>>lowBits), now)
+	}
+	return m.limit.Dead(sh.state(e, m), now)
 }
 
 // remove frees an entry.
@@ -56,6 +65,7 @@ func (sh *shard) forget(e *table.Slot, m *member) {
 	sh.count(m.rule, -m.roomOf(e))
 	m.rule.entries.Add(-1)
 	if m.list != nil {
+		m.countSlots(e.Words[1]>>lowBits, 0)
 		l := sh.listOf(e, m)
 		l.free()
 		return

@@ -2,7 +2,11 @@ package memstore
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/weirhq/weir"
 )
@@ -73,5 +77,105 @@ func TestWhatIsReservedStaysWithinTheHalf(t *testing.T) {
 	}
 	if of.total > s.sizes.keys/2 {
 		t.Errorf("shares come to %d, of %d", of.total, s.sizes.keys)
+	}
+}
+
+// An equal share is one key of the rule's largest limit at least, in each part of the
+// store, and the others have what is left.
+func TestAnEqualShareIsAWholeKey(t *testing.T) {
+	s, err := New(Config{MaxKeys: 20_000}) // 16 parts, of each of which 546 are kept for rules
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := []*weir.Limit{weir.MustLimit("slots", "200 concurrent"), weir.MustLimit("log/1m", "60/min sliding-log"), weir.MustLimit("log/1s", "2/s sliding-log")}
+	for i := range 18 {
+		many = append(many, weir.MustLimit(fmt.Sprint("plain-", i), "1/day"))
+	}
+	if err := s.ExpectOnly(nil, many...); err != nil {
+		t.Fatal(err)
+	}
+	of := s.shares.Load()
+	for name, want := range map[string]int{"slots": 201, "log": 21, "plain-0": 18, "plain-17": 18} {
+		if got := of.keys[s.ruleNamed(name).index]; got != want {
+			t.Errorf("%s has %d in each part, want %d", name, got, want)
+		}
+	}
+	if of.total > s.sizes.keys/2/s.sizes.shards {
+		t.Errorf("shares come to %d, of %d in each part", of.total, s.sizes.keys/s.sizes.shards)
+	}
+	if cramped := s.Cramped(); len(cramped) != 0 {
+		t.Errorf("%v are said to be cramped", cramped)
+	}
+}
+
+// What equal parts are for rules whose keys take so much.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		rest    int
+		largest []int
+		want    []int
+	}{
+		{"nobody", 100, nil, []int{}},
+		{"plain ones", 100, []int{1, 1, 1}, []int{33, 33, 33}},
+		{"one that is large", 100, []int{60, 1, 1, 1}, []int{60, 13, 13, 13}},
+		{"one that would leave others less than half", 100, []int{65, 1, 1, 1}, []int{25, 25, 25, 25}},
+		{"the small one first", 100, []int{55, 40, 1, 1}, []int{20, 40, 20, 20}},
+		{"of equal ones the first", 100, []int{1, 45, 45, 45}, []int{18, 45, 18, 18}},
+		{"parts that become less than a key", 100, []int{15, 60, 1, 1}, []int{15, 60, 12, 12}},
+		{"parts that others need as they are", 100, []int{20, 60, 1, 1}, []int{25, 25, 25, 25}},
+		{"alone", 100, []int{150}, []int{100}},
+		{"more rules than keys", 3, []int{1, 1, 1, 1, 1}, []int{1, 1, 1, 0, 0}},
+		{"nothing", 0, []int{1, 5}, []int{0, 0}},
+	} {
+		s := &shares{keys: make([]int, len(c.largest))}
+		rules := make([]int, len(c.largest))
+		for i := range rules {
+			rules[i] = i
+		}
+		if s.divide(c.rest, rules, c.largest); !slices.Equal(s.keys, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, s.keys, c.want)
+		}
+	}
+}
+
+// Whatever rules there are, the parts are those that a plain search finds: as many of the
+// small keys as leave everybody half an equal part, and the most that the others can have.
+func TestDivideIsWhatASearchFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		largest := rapid.SliceOfN(rapid.OneOf(rapid.Just(1), rapid.IntRange(0, 300)), 1, 30).Draw(t, "largest")
+		rest := rapid.IntRange(0, 2000).Draw(t, "rest")
+		s := &shares{keys: make([]int, len(largest))}
+		rules := make([]int, len(largest))
+		for i := range rules {
+			rules[i] = i
+		}
+		s.divide(rest, rules, largest)
+		if want := searched(rest, largest); !slices.Equal(s.keys, want) {
+			t.Fatalf("%v, want %v", s.keys, want)
+		}
+	})
+}
+
+// searched is divide for rules that are numbered from 0, by trial.
+func searched(rest int, largest []int) []int {
+	order := make([]int, len(largest))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return largest[a] - largest[b] })
+	for served := len(order); ; served-- {
+		for level := rest / len(order); level >= rest/len(order)/2; level-- {
+			parts, total := make([]int, len(order)), 0
+			for i, rule := range order {
+				if parts[rule] = level; i < served {
+					parts[rule] = max(level, largest[rule])
+				}
+				total += parts[rule]
+			}
+			if total <= rest {
+				return parts
+			}
+		}
 	}
 }

@@ -121,7 +121,6 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	sh := &s.shards[s.shardOf(fp)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	s.forgive(l, k, sh)
 	shared := s.sharedNow(l)
 	switch e, m := s.entryOf(sh, fp, l); {
 	case e != nil && shared: // without the entry, the cell that the key once shared would answer again
@@ -132,6 +131,7 @@ func (s *Store) Reset(_ context.Context, l *weir.Limit, k weir.Key) error {
 	case shared:
 		return fmt.Errorf("%w: limit %s has keys that share cells for want of room, and this key may be one of them", weir.ErrNotApplied, l.Name())
 	}
+	s.forgive(l, k, sh)
 	return nil
 }
 
@@ -220,15 +220,24 @@ func (s *Store) unlockAll() {
 type Stats struct {
 	Keys       int                  // entries held, dead ones included that no sweep has met yet
 	MaxKeys    int                  // the most entries there can be: Config.MaxKeys less the eighth for overflow cells
-	Used       int                  // how much of that is taken: an entry with a list (weir.Limit.Memory) takes more than 1
+	Used       int                  // how much of that is taken: that of all rules
 	Evicted    uint64               // dead entries removed
 	ClockSteps uint64               // times the clock was moved forward after the wall clock
 	Rules      map[string]RuleStats // by rule name
 }
 
 // RuleStats is one rule's part of [Stats].
+//
+// Slots are those that were granted, and neither released nor met again after their
+// lease has ended. Who releases his slot is counted no more at once. One whose lease
+// ends by itself is counted until a call names his key, or the sweep for room comes by:
+// without calls for ever. So the number is exact while holders keep and release their
+// slots, and else never too low.
 type RuleStats struct {
 	Keys     int    // entries held
+	Used     int    // how much of MaxKeys they take: an entry with a list (weir.Limit.Memory) more than 1
+	Slots    int    // held under concurrency limits, as far as is known: see above
+	HasSlots bool   // one of its limits is a concurrency limit
 	Overflow uint64 // calls in which a key was decided on a shared cell
 	Forgiven uint64 // units of settlements (weir.Force) that did not fit the overdraft
 }
@@ -240,20 +249,43 @@ func (s *Store) Stats() Stats {
 	if s.clock != nil {
 		st.ClockSteps = s.clock.steps.Load()
 	}
+	used := map[*rule]int{}
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		st.Keys += sh.entries.Len()
 		st.Used += sh.used
 		st.Evicted += sh.evicted
+		s.usedBy(sh, used)
 		sh.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	holders := map[*rule]bool{}
+	for _, m := range *s.numbered.Load() {
+		if m != nil && m.slots != nil {
+			holders[m.rule] = true
+		}
+	}
 	for _, r := range s.rules {
 		if r != nil {
-			st.Rules[r.name] = RuleStats{Keys: int(r.entries.Load()), Overflow: r.overflow.Load(), Forgiven: r.forgiven.Load()}
+			st.Rules[r.name] = RuleStats{
+				Keys: int(r.entries.Load()), Used: used[r], Slots: int(r.slots.Load()), HasSlots: holders[r],
+				Overflow: r.overflow.Load(), Forgiven: r.forgiven.Load(),
+			}
 		}
 	}
 	return st
+}
+
+// usedBy adds how much room each rule has in a shard, under its lock: while that is
+// held, no index of a rule that has some is given to another.
+func (s *Store) usedBy(sh *shard, used map[*rule]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for index, n := range sh.counts {
+		if n > 0 {
+			used[s.rules[index]] += n
+		}
+	}
 }

@@ -55,9 +55,9 @@ func (s *Store) takeSpots(takes []weir.Take, out []weir.Decision, spots []spot) 
 			return false, false, 0
 		}
 		alone = alone && t.Join == weir.Alone
-		print := fingerprint(t.Limit.ID(), &t.Key)
-		spots[i].print = print
-		c.locked |= 1 << s.shardOf(print)
+		fp := fingerprint(t.Limit.ID(), &t.Key)
+		spots[i].print = fp
+		c.locked |= 1 << s.shardOf(fp)
 	}
 	c.lock()
 	defer c.unlock()

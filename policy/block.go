@@ -1,28 +1,13 @@
 package policy
 
-import (
-	"context"
-	"slices"
+import "github.com/weirhq/weir"
 
-	"github.com/weirhq/weir"
-)
-
-// penalized reports whether a refusal may begin a block.
-func penalized(takes []weir.Take) bool {
-	return slices.ContainsFunc(takes, func(t weir.Take) bool { return t.Limit.Penalty() != nil })
-}
-
-// beginBlocks asks once more for what a look was refused, so that the refusal counts: a
-// look blocks nobody. Where there is room by now, what was taken goes back as far as
-// the store can tell, and the request goes on.
-func (c *call) beginBlocks(ctx context.Context) (goOn bool) {
-	if err := c.put(ctx, 0); err != nil {
-		return c.fault(ctx, err)
+// lookEarly is how limits are asked that are asked before the others, and not charged.
+// Who is refused by one of them is refused, and not only looked at: where it has a block,
+// that begins, in the same call of the store. An explanation begins none.
+func (c *call) lookEarly() weir.How {
+	if c.peek {
+		return weir.Peek
 	}
-	o := c.outcome()
-	if !o.Allowed {
-		return false
-	}
-	_ = c.engine.GiveBack(ctx, o) // else it is charged twice, which frees nobody
-	return true
+	return weir.Peek | weir.Strike
 }

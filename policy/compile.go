@@ -10,6 +10,7 @@ import (
 type inputs struct {
 	readFile func(name string) ([]byte, error)
 	getenv   func(name string) string
+	fits     func(*Policy) []Misfit // Source.Fits
 }
 
 // compiler makes a Policy of a Config and collects what is wrong with it. Every
@@ -20,17 +21,21 @@ type compiler struct {
 	config *Config
 	policy *Policy
 	found  Diagnostics
+	places map[*weir.Limit]string // the path of each limit's text
 }
 
 // compile checks a Config whole. The policy is nil if there is an Error among
 // what was found.
 func compile(config Config, in inputs) (*Policy, Diagnostics) {
-	c := &compiler{inputs: in, config: &config, policy: &Policy{config: config}}
+	c := &compiler{inputs: in, config: &config, policy: &Policy{config: config}, places: map[*weir.Limit]string{}}
 	c.settings()
 	c.rules()
 	c.lintPatterns()
 	if c.found.Err() == nil {
 		c.lint() // what only a policy that works can be asked
+	}
+	if c.found.Err() == nil && c.inputs.fits != nil {
+		c.fits()
 	}
 	if c.found.Err() != nil {
 		return nil, c.found

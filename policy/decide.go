@@ -102,14 +102,14 @@ func (c *call) askEarly(ctx context.Context) bool {
 		return false
 	}
 	o := c.outcome()
-	if err := c.put(ctx, weir.Peek); err != nil {
+	if err := c.put(ctx, c.lookEarly()); err != nil {
 		if choice, _ := c.choice(); choice == weir.Closed {
 			return c.fault(ctx, err)
 		}
 		o.Reset() // whoever lets faults pass meets this one again with the others
 		return true
 	}
-	if !o.Allowed && (c.peek || !penalized(o.Takes) || !c.beginBlocks(ctx)) {
+	if !o.Allowed {
 		return false
 	}
 	o.Reset()
@@ -152,7 +152,7 @@ func (c *call) takes(how weir.How) {
 	for i := range c.work {
 		w, a := &c.work[i], &c.found.Applied[i]
 		a.Takes = 0
-		if w.quota == nil || how == weir.Peek && !c.peek && a.Shadow {
+		if w.quota == nil || how&weir.Peek != 0 && !c.peek && a.Shadow {
 			continue
 		}
 		limits := c.limits(w.quota)

@@ -64,6 +64,7 @@ type LimitExplanation struct {
 	Cost         int64  `json:"cost"`               // what the request would take
 	Allowed      bool   `json:"allowed"`            // that fits
 	Never        bool   `json:"never,omitempty"`    // it never will
+	Blocked      bool   `json:"blocked,omitempty"`  // a block of the limit is running: nothing fits
 	Capacity     int64  `json:"capacity"`           // the most that fits
 	Remaining    int64  `json:"remaining"`          // what is left now
 	RetryAfterMS int64  `json:"retry_after_ms"`     // when it fits, where it does not
@@ -228,7 +229,7 @@ func (c *call) explainLimits(x *RuleExplanation, a *Applied) {
 		l, d := o.Takes[i].Limit, &o.Decisions[i]
 		x.Limits = append(x.Limits, LimitExplanation{
 			Limit: l.Name(), Text: l.String(), Cost: o.Takes[i].Cost,
-			Allowed: d.Allowed, Never: d.Never,
+			Allowed: d.Allowed, Never: d.Never, Blocked: d.Blocked,
 			Capacity: l.Capacity(), Remaining: d.Remaining,
 			RetryAfterMS: d.RetryAfter.Ceil(time.Millisecond), DelayMS: d.Delay.Ceil(time.Millisecond), ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode: d.Mode.String(),

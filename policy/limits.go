@@ -43,7 +43,7 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 		w := wording{path: element(path, i), slot: l.Name, text: l.Limit}
 		textPath := w.textPath()
 		var err error
-		if w.spec, err = weir.ParseSpec(l.Limit); err != nil {
+		if w.spec, err = specOf(l.Limit); err != nil {
 			c.refuseFields("bad-limit", textPath, err)
 			continue
 		}
@@ -53,6 +53,16 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 		}
 	}
 	return read
+}
+
+// specOf reads the text of a limit, and builds it: what is found by that has its place
+// in the text as well.
+func specOf(text string) (weir.Spec, error) {
+	l, err := weir.ParseLimit("limit", text)
+	if err != nil {
+		return weir.Spec{}, err
+	}
+	return l.Spec(), nil
 }
 
 // slotted reports whether the limits of some lists are named by slots: as soon
@@ -93,6 +103,7 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 			c.refuseFields("bad-limit", w.path, err)
 			continue
 		}
+		c.places[l] = w.textPath()
 		q.limits = append(q.limits, l)
 		if !inFlight(l) {
 			q.rates = append(q.rates, l)

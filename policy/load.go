@@ -30,6 +30,11 @@ type Source struct {
 	// Environ is the environment as os.Environ gives it: WEIR_… variables
 	// override single fields (WEIR_ENFORCE, WEIR_MEMORY_MAX_KEYS, …).
 	Environ []string
+
+	// Fits says what the store that the rules are meant for would not take of them,
+	// or not as they are meant: it is asked about rules in which nothing else is
+	// wrong. nil leaves that to [NewEngine], whose errors have no place in the file.
+	Fits func(*Policy) []Misfit
 }
 
 // Load reads a rules file, the environment and the files that it names, and
@@ -56,7 +61,7 @@ func Load(s Source) (*Policy, Diagnostics) {
 	if r.halted {
 		return nil, r.finish(nil)
 	}
-	policy, found := compile(config, inputs{readFile: in.readFile, getenv: in.getenv})
+	policy, found := compile(config, inputs{readFile: in.readFile, getenv: in.getenv, fits: s.Fits})
 	found = r.finish(found)
 	if found.Err() != nil {
 		return nil, found

@@ -37,6 +37,7 @@ type verdict struct {
 	Limits  []string // with what was left of each
 
 	whole   bool // all limits were asked: the wait is when the request passes
+	blocked bool // a limit that was asked has blocked, so that the wait is not that of a look
 	charged bool // though it is refused
 }
 
@@ -100,7 +101,7 @@ func (m *model) refuse(now weir.Micros, all []part, q query) (v verdict, asked, 
 			asked = append(asked, p)
 		}
 	}
-	if v := m.judge(now, takesOf(asked), weir.Peek); !v.Allowed {
+	if v := m.judge(now, takesOf(asked), weir.Peek|weir.Strike); !v.Allowed {
 		return v, asked, seen
 	}
 	for _, p := range late {
@@ -168,11 +169,8 @@ func (m *model) settle(now weir.Micros, v verdict, asked, all, seen []part) verd
 	if !vain {
 		how = weir.Peek
 	}
-	if len(walls) > 0 && !m.judge(now, walls, weir.Peek).Allowed {
+	if len(walls)+len(others) > 0 && !m.judge(now, slices.Concat(walls, others), how).Allowed {
 		return m.judge(now, walls, weir.Peek)
-	}
-	if len(walls)+len(others) > 0 {
-		m.judge(now, slices.Concat(walls, others), how)
 	}
 	if v.Reason == policy.ReasonLimits {
 		whole := v.whole
@@ -300,6 +298,7 @@ func (m *model) judge(now weir.Micros, takes []weir.Take, how weir.How) verdict 
 	best := -1
 	for i, d := range out {
 		v.Limits = append(v.Limits, fmt.Sprintf("%s %d", takes[i].Limit.Name(), d.Remaining))
+		v.blocked = v.blocked || d.Blocked
 		if takes[i].Join != weir.All || d.Allowed != allowed {
 			continue
 		}
@@ -320,9 +319,9 @@ func drawConfig(t *rapid.T, secretFile string) policy.Config {
 		Version:  1,
 		ClientIP: policy.ClientIP{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Header: "X-Real-IP"},
 		JWT:      &policy.JWT{Keys: "file:" + secretFile, Algorithms: []string{"HS256"}},
-		Plans:    map[string]policy.Limits{"small": {{Limit: "2/h"}}, "large": {{Limit: "3/s"}, {Limit: "6/h"}}, "shut": {{Limit: "deny"}}},
+		Plans:    map[string]policy.Limits{"small": {{Limit: rapid.SampledFrom([]string{"2/h", "2/h block 30m"}).Draw(t, "small")}}, "large": {{Limit: "3/s"}, {Limit: "6/h"}}, "shut": {{Limit: "deny"}}},
 	}
-	wall := rapid.SampledFrom([]string{"1000/s", "4/h burst 8", "6/h fixed-window", "6/h sliding-window"}).Draw(t, "wall")
+	wall := rapid.SampledFrom([]string{"1000/s", "4/h burst 8", "6/h fixed-window", "6/h sliding-window", "4/h block 1h x 2 max 3h"}).Draw(t, "wall")
 	c.Rules = []policy.Rule{{Name: "wall", Match: []string{"/"}, Key: []string{"ip"}, Limit: wall}}
 	if rapid.Bool().Draw(t, "exempt") {
 		c.Exempt = []policy.Exempt{{IP: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}}
@@ -343,7 +342,7 @@ func drawConfig(t *rapid.T, secretFile string) policy.Config {
 			r.Plan = &policy.Plan{From: "header:X-K", Table: map[string]string{"a": "large", "b": "shut"}}
 			r.DefaultPlan = rapid.SampledFrom([]string{"small", "small", "shut"}).Draw(t, "default")
 		} else {
-			r.Limit = rapid.SampledFrom([]string{"2/h", "3/min burst 5", "unlimited", "deny"}).Draw(t, "limit")
+			r.Limit = rapid.SampledFrom([]string{"2/h", "3/min burst 5", "2/min block 1h", "unlimited", "deny"}).Draw(t, "limit")
 		}
 		c.Rules = append(c.Rules, r)
 	}
@@ -429,7 +428,7 @@ func (b *bench) agrees(rt *rapid.T, m *model, q query, lines []string) verdict {
 		rt.Fatalf("%+v %q\n got %+v\nwant %+v", q, lines, got, want)
 	}
 	// What is left after a charge, and so what binds, an explanation does not say.
-	bound := !want.Allowed && !want.charged
+	bound := !want.Allowed && !want.charged && !want.blocked
 	if x.Allowed != want.Allowed || bound && x.Binding != want.Binding || x.Reason != want.Reason.String() {
 		rt.Fatalf("%+v %q\nexplained %+v\nwant %+v", q, lines, x, want)
 	}

@@ -44,6 +44,14 @@ func Compile(c Config) (*Policy, error) {
 // Config is what the policy was made of. It is shared: do not change it.
 func (p *Policy) Config() *Config { return &p.config }
 
+// WithMaxKeys is the policy as if its file said so of memory.max_keys: to try how large a
+// table it needs.
+func (p *Policy) WithMaxKeys(n int) *Policy {
+	q := *p
+	q.config.Memory.MaxKeys = n
+	return &q
+}
+
 // Warnings are what is wrong with the policy without making it unusable.
 func (p *Policy) Warnings() Diagnostics { return p.warnings }
 

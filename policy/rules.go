@@ -117,7 +117,7 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 		r.fallback = c.quota(r, list, slotted(list))
 		return
 	}
-	spec, err := weir.ParseSpec(r.config.Limit)
+	spec, err := specOf(r.config.Limit)
 	if err != nil {
 		before := len(c.found)
 		c.refuseFields("bad-limit", r.field+".limit", err)

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/storetest"
 )
 
 const secret = "a secret of at least thirty-two bytes, for tests"
@@ -23,6 +26,11 @@ rules:
 func startTokens(t testing.TB, file string) *bench {
 	t.Helper()
 	store, clock := memory(t)
+	return startTokensOn(t, file, store, clock)
+}
+
+func startTokensOn(t testing.TB, file string, store weir.Store, clock *storetest.Clock) *bench {
+	t.Helper()
 	b := &bench{t: t, clock: clock, store: store, now: time.Unix(1_790_000_000, 0)}
 	b.run(loadWith(t, file, map[string]string{"secret": secret}))
 	return b

@@ -43,7 +43,9 @@ type WorstCase struct {
 	// Keys is how many places are kept for the limit's rule whatever others do,
 	// divided by those that a caller takes: one for each of its limits, and more
 	// for a sliding log and for slots (weir.Limit.Memory). KeysPerSecond is how many
-	// new callers a second that is enough for, if each sends one request.
+	// new callers a second that is enough for, if each sends one request. Where a
+	// caller of one rule takes more places than there are in a part of an equal share,
+	// memstore keeps more for that rule, and down to half as many for the others.
 	Keys          int64 `json:"keys"`
 	KeysPerSecond int64 `json:"keys_per_second"`
 

@@ -78,7 +78,8 @@ func (c *call) punish(groups []*group) {
 	}
 	for _, g := range groups {
 		if !g.allowed && !g.never {
-			g.retry = max(g.retry, c.blocked(g))
+			left := c.blocked(g)
+			g.blocked, g.retry = left > 0, max(g.retry, left)
 		}
 	}
 }

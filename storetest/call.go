@@ -25,8 +25,9 @@ type group struct {
 	at        moment
 	takes     []int // indices, in the order given
 
-	wants          bool // a take of it wants to pass, and does not only look
+	wants          bool // a take of it wants to pass, and does not only look; or looks so that a refusal counts
 	allowed, never bool
+	blocked        bool // refused because of the block, or it has begun by that
 	retry, delay   weir.Micros
 	spare          int64 // what Partial takes may share beyond their first unit
 }
@@ -83,7 +84,7 @@ func (c *call) verdict(g *group) {
 		t := c.takes[i]
 		peeks = peeks && t.How&weir.Peek != 0
 		asks = asks || t.How&weir.Force == 0
-		g.wants = g.wants || t.How&(weir.Peek|weir.Force) == 0
+		g.wants = g.wants || t.How&(weir.Peek|weir.Force) == 0 || t.How&weir.Strike != 0
 		need.Add(need, big.NewInt(c.needOf(g, t)))
 	}
 	if !peeks {
@@ -165,7 +166,7 @@ func (c *call) finish(all []*group, allowed bool) {
 func (c *call) settle(g *group, allowed bool) {
 	charging := allowed && g.allowed
 	for _, i := range g.takes {
-		c.out[i] = weir.Decision{Allowed: g.allowed, Never: g.never, RetryAfter: g.retry, Delay: g.delay}
+		c.out[i] = weir.Decision{Allowed: g.allowed, Never: g.never, Blocked: g.blocked, RetryAfter: g.retry, Delay: g.delay}
 	}
 	if charging {
 		c.grant(g)

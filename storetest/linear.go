@@ -28,9 +28,12 @@ const undecided = 2 * time.Minute
 // With monotone, an answer at an earlier Stamp.Now than that of a call before it
 // on the same state is wrong, as docs/stores.md wants it. Without, the store's
 // clock may run back.
+//
+// A limit with a block has a second state, which limits of its name share. A history
+// with one is not judged: the error matches [weir.ErrUnsupported].
 func CheckLinearizable(h History, monotone bool) error {
 	for _, op := range h {
-		if err := op.consistent(); err != nil {
+		if err := errors.Join(op.consistent(), op.judgeable()); err != nil {
 			return fmt.Errorf("storetest: %w", err)
 		}
 	}
@@ -51,6 +54,16 @@ func (op Operation) consistent() error {
 	}
 	if op.Takes != nil && op.Err == nil && want != op.Allowed {
 		return fmt.Errorf("allowed is %t for a call whose decisions are %+v", op.Allowed, op.Decisions)
+	}
+	return nil
+}
+
+// judgeable refuses a call under limits whose answers do not follow from one state.
+func (op Operation) judgeable() error {
+	for _, t := range op.Takes {
+		if t.Limit != nil && t.Limit.Penalty() != nil {
+			return fmt.Errorf("%w: limit %s has a block, and histories of such are not put in order", weir.ErrUnsupported, t.Limit.Name())
+		}
 	}
 	return nil
 }

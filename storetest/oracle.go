@@ -103,9 +103,10 @@ func checkTake(t weir.Take) error {
 		return fmt.Errorf("%w: cost %d", weir.ErrInvalid, t.Cost)
 	case t.Join > weir.Alone:
 		return fmt.Errorf("%w: join %d", weir.ErrInvalid, t.Join)
-	case t.How > weir.Peek|weir.Partial|weir.Always|weir.Force,
+	case t.How > weir.Peek|weir.Partial|weir.Always|weir.Force|weir.Strike,
+		has(weir.Strike) && !has(weir.Peek),
 		has(weir.Force) && t.How != weir.Force,
-		has(weir.Always) && has(weir.Peek|weir.Partial):
+		has(weir.Always) && t.How != weir.Always:
 		return fmt.Errorf("%w: how %b", weir.ErrInvalid, t.How)
 	}
 	slots, named := t.Limit.Spec().Algorithm == weir.Concurrency, t.Slot != weir.SlotID{}

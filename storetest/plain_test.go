@@ -50,6 +50,10 @@ const (
 	blocksLonger       // who is blocked and asks is blocked anew
 	blocksLookers      // a peek that is refused blocks
 	forgivesAtOnce     // what came before a block is forgotten when it ends
+	blocksSilently     // does not say that somebody is blocked
+	blocksBehind       // says so from the second refusal on: not of the one that begins the block
+	allBlocked         // says so of every refusal under a limit with a block
+	strikesNobody      // a look that is to strike is a look
 )
 
 // plain is a store of a lock and a map over the algorithms of the limits, as
@@ -363,7 +367,7 @@ func (p *pass) settle(groups [][]int, verdicts []algorithm.Verdict, allowed bool
 		charging := allowed && verdicts[n].Allowed || p.bug == chargesHalf && verdicts[n].Allowed
 		for _, i := range g {
 			v := verdicts[n]
-			p.out[i] = weir.Decision{Allowed: v.Allowed, Never: v.Never, RetryAfter: v.RetryAfter, Delay: v.Delay}
+			p.out[i] = weir.Decision{Allowed: v.Allowed, Never: v.Never, Blocked: p.barred(i, v), RetryAfter: v.RetryAfter, Delay: v.Delay}
 		}
 		if charging {
 			p.charge(g)

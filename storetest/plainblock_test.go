@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"errors"
+	"testing"
+
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
 )
@@ -30,6 +33,25 @@ func (p *pass) blocked(i int) weir.Micros {
 	return judge.Left(p.states[at], p.now)
 }
 
+// barred is what is said of the block of a take that has been judged. What is told of a
+// block that has begun by it, is the state of the call; of one before, the store's.
+func (p *pass) barred(i int, v algorithm.Verdict) bool {
+	at, judge := p.penalty(i)
+	if judge == nil || v.Allowed {
+		return false
+	}
+	switch p.bug {
+	case blocksSilently:
+		return false
+	case allBlocked:
+		return true
+	case blocksBehind:
+		return !v.Never && judge.Left(p.plain.states[at], p.now) > 0
+	default:
+		return !v.Never && p.blocked(i) > 0
+	}
+}
+
 func (p *pass) block(g []int, v algorithm.Verdict) algorithm.Verdict {
 	if left := p.blocked(g[0]); left > 0 && !v.Never {
 		return algorithm.Verdict{RetryAfter: max(v.RetryAfter, left)}
@@ -41,7 +63,8 @@ func (p *pass) punish(groups [][]int, verdicts []algorithm.Verdict) {
 	for n, g := range groups {
 		for _, i := range g {
 			at, judge := p.penalty(i)
-			looks := p.takes[i].How&(weir.Peek|weir.Force) != 0 && (p.bug != blocksLookers || p.takes[i].How&weir.Force != 0)
+			how := p.takes[i].How
+			looks := how&weir.Force != 0 || how&weir.Peek != 0 && p.bug != blocksLookers && (how&weir.Strike == 0 || p.bug == strikesNobody)
 			if judge == nil || looks || verdicts[n].Allowed || verdicts[n].Never {
 				continue
 			}
@@ -58,5 +81,13 @@ func (p *pass) punish(groups [][]int, verdicts []algorithm.Verdict) {
 		if v := &verdicts[n]; !v.Allowed && !v.Never {
 			v.RetryAfter = max(v.RetryAfter, p.blocked(g[0]))
 		}
+	}
+}
+
+// A history under a block is not called orderly, nor disorderly.
+func TestHistoriesWithBlocksAreNotJudged(t *testing.T) {
+	h := History{{Takes: []weir.Take{{Limit: weir.MustLimit("login", "1/s block 1m"), Cost: 1}}, Decisions: []weir.Decision{{Allowed: true, Granted: 1}}, Allowed: true}}
+	if err := CheckLinearizable(h, true); !errors.Is(err, weir.ErrUnsupported) {
+		t.Errorf("got %v", err)
 	}
 }

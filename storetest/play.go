@@ -176,6 +176,7 @@ func compareDecisions(got, want weir.Decision) string {
 	}
 	field("Allowed", got.Allowed, want.Allowed)
 	field("Never", got.Never, want.Never)
+	field("Blocked", got.Blocked, want.Blocked)
 	field("Granted", got.Granted, want.Granted)
 	field("Remaining", got.Remaining, want.Remaining)
 	field("RetryAfter", got.RetryAfter, want.RetryAfter)

@@ -234,7 +234,7 @@ func (c *composer) ask(beside []ask) ask {
 // holders, of whom each asks once in a call.
 func (c *composer) name(a *ask, beside []ask) {
 	if c.chance(98) {
-		a.how &= weir.Peek | weir.Partial
+		a.how &= weir.Peek | weir.Partial // and no strikes: a limit of slots has no block
 		a.cost = 1
 	}
 	for range 1 + c.rng.IntN(20) {
@@ -262,8 +262,10 @@ func (c *composer) how() weir.How {
 	switch n := c.rng.IntN(200); {
 	case n < 124:
 		return 0
-	case n < 148:
+	case n < 142:
 		return weir.Peek
+	case n < 148:
+		return weir.Peek | weir.Strike
 	case n < 164:
 		return weir.Partial
 	case n < 172:
@@ -273,7 +275,7 @@ func (c *composer) how() weir.How {
 	case n < 199:
 		return weir.Force
 	}
-	return weir.How(c.rng.IntN(16))
+	return weir.How(c.rng.IntN(32))
 }
 
 // cost is small as a rule, and often just what is left, or one beside it.

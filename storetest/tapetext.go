@@ -89,7 +89,7 @@ func (a ask) String() string {
 func joinWords() []string { return []string{"all", "advise", "alone"} }
 
 // howWords are the bits of how, from the lowest.
-func howWords() []string { return []string{"peek", "partial", "always", "force"} }
+func howWords() []string { return []string{"peek", "partial", "always", "force", "strike"} }
 
 // ParseTape reads a tape's text. An error names the line.
 func ParseTape(text string) (*Tape, error) {

@@ -40,8 +40,9 @@ type diagnosticJSON struct {
 	Length   int    `json:"length,omitempty"` // in bytes
 }
 
-const checkLong = `Check a rules file, what it names and the environment, and say everything that
-is wrong: where, what was probably meant, and a stable code.
+const checkLong = `Check a rules file, what it names, the environment and whether its table has
+room for the limits, and say everything that is wrong: where, what was probably
+meant, and a stable code.
 
 Exit codes: 3 with an error, 4 with a warning under --strict.`
 

@@ -215,6 +215,8 @@ func limitText(l *policy.LimitExplanation) string {
 	switch {
 	case l.Never:
 		text += fmt.Sprintf("never fits, the capacity is %d", l.Capacity)
+	case l.Blocked:
+		text += "blocked, fits in " + milliseconds(l.RetryAfterMS)
 	case !l.Allowed && inFlight(l):
 		text += fmt.Sprintf("refuses, %d of %d left, fits when a request is over, or in %s", l.Remaining, l.Capacity, milliseconds(l.RetryAfterMS))
 	case !l.Allowed:

@@ -112,6 +112,9 @@ func TestLimitsInWords(t *testing.T) {
 	f(l, "5 concurrent (api), cost 1: refuses, 0 of 5 left, fits when a request is over, or in 30s")
 	l.Text = "5/min"
 	f(l, "5/min (api), cost 1: refuses, 0 of 5 left, fits in 30s")
+	l.Blocked = true
+	f(l, "5/min (api), cost 1: blocked, fits in 30s")
+	l.Blocked = false
 	l.Allowed, l.Remaining = true, 4
 	f(l, "5/min (api), cost 1: fits, 4 of 5 left")
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
 	"github.com/weirhq/weir/policy"
 )
 
@@ -22,7 +23,7 @@ func (e *Env) source(args []string) (policy.Source, error) {
 	if err != nil {
 		return policy.Source{}, err
 	}
-	s := policy.Source{Name: name, ReadFile: e.readFile, Environ: e.Environ}
+	s := policy.Source{Name: name, ReadFile: e.readFile, Environ: e.Environ, Fits: daemon.Fits}
 	if name == "-" {
 		if s.Stdin, err = e.readStdin(); err != nil {
 			return policy.Source{}, err

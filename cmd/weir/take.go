@@ -91,6 +91,8 @@ func printTake(w io.Writer, a *decide.TakeAnswer, cost int64) error {
 		text = fmt.Sprintf("allowed%s: %d of %d left", after(a.DelayMS), a.Remaining, a.Capacity)
 	case a.Never:
 		text = fmt.Sprintf("refused: a cost of %d is above the capacity of %d, waiting does not help", cost, a.Capacity)
+	case a.Blocked:
+		text = "refused: blocked, come back in " + milliseconds(a.RetryAfterMS)
 	default:
 		text = fmt.Sprintf("refused: %d of %d left, come back in %s", a.Remaining, a.Capacity, milliseconds(a.RetryAfterMS))
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -22,7 +23,7 @@ func sum(items []item) (units int64) {
 }
 
 // checkLog compares a chain with a list of what it should hold.
-func checkLog(t *rapid.T, logs *Logs, c *Chain, want []item) {
+func checkLog(t rapid.TB, logs *Logs, c *Chain, want []item) {
 	var got []item
 	for mark := logs.Next(c, 0); mark != 0; mark = logs.Next(c, mark) {
 		at, weight := logs.Item(mark)
@@ -104,6 +105,86 @@ func lowered(list []item, at, weight int64) []item {
 	return slices.DeleteFunc(list, func(i item) bool { return i.units == 0 })
 }
 
+// A block has seven items, and a mark no more bits than is said, in a slab as large as
+// is said.
+func TestBlocksAndMarksAreAsLargeAsIsSaid(t *testing.T) {
+	var logs Logs
+	var c Chain
+	for at := int64(1); at <= 15; at++ {
+		logs.Add(&c, at, 1)
+		if want := int(at+6) / 7; logs.Blocks() != want {
+			t.Errorf("%d items are in %d blocks, want %d", at, logs.Blocks(), want)
+		}
+	}
+	const lastBlock = 1<<30 - 1
+	if last := firstOf(lastBlock) | lastWord; bits.Len64(last) != MarkBits || blockOf(last) != lastBlock || wordOf(last) != 7 {
+		t.Errorf("the last mark is %#x, of word %d in block %d: %d bits, want %d", last, wordOf(last), blockOf(last), bits.Len64(last), MarkBits)
+	}
+	if MostWeight != 4095 {
+		t.Errorf("an item weighs up to %d, want what 12 bits hold", MostWeight)
+	}
+}
+
+// A chain of so many items has as many blocks as LogBlocks says where its first item
+// stands worst in its block, and never more.
+func TestLogBlocksAreThoseOfTheWorstPlace(t *testing.T) {
+	for items := 1; items <= 40; items++ {
+		most := 0
+		for gone := range 2 * perBlock { // that stood before them
+			var logs Logs
+			var c Chain
+			for at := range gone + items {
+				logs.Add(&c, int64(at), 1)
+			}
+			logs.Drop(&c, int64(gone)-1)
+			if c.Units != int64(items) {
+				t.Fatalf("%d items are %+v", items, c)
+			}
+			most = max(most, logs.Blocks())
+		}
+		if want := LogBlocks(items); most != want {
+			t.Errorf("%d items are in up to %d blocks, want %d", items, most, want)
+		}
+	}
+}
+
+// Whichever item of a chain is lowered, wherever the chain begins in its block: a part
+// of its weight leaves all others, and the whole takes it alone out.
+func TestLogsLowerOneItemAlone(t *testing.T) {
+	for n := range int64(17) {
+		for gone := range int64(perBlock) {
+			for at := range n + 2 { // those at the ends are no items
+				lowerOne(t, n, gone, at, 1)
+				lowerOne(t, n, gone, at, 2)
+				lowerOne(t, n, gone, at, 3)
+			}
+		}
+	}
+}
+
+// lowerOne lowers the item of one instant, in a chain of n that weigh 2 each and before
+// which others are gone, in a slab that holds another chain too.
+func lowerOne(t *testing.T, n, gone, at, weight int64) {
+	t.Helper()
+	var logs Logs
+	var c, other Chain
+	var want []item
+	for i := 1 - gone; i <= n; i++ {
+		logs.Add(&c, i+100, 2)
+		if i > 0 {
+			want = append(want, item{at: i + 100, units: 2})
+		}
+	}
+	logs.Drop(&c, 100)
+	logs.Add(&other, at+100, 9)
+	logs.Lower(&c, at+100, weight)
+	checkLog(t, &logs, &c, lowered(want, at+100, weight))
+	checkLog(t, &logs, &other, []item{{at: at + 100, units: 9}})
+	logs.Add(&c, 200, 1)
+	logs.Drop(&c, 199)
+	checkLog(t, &logs, &c, []item{{at: 200, units: 1}})
+}
+
 // The heaviest item there is keeps its instant.
 func TestLogsHoldTheHeaviestItem(t *testing.T) {
 	var logs Logs
@@ -158,6 +239,43 @@ func checkLeases(t *rapid.T, leases *Leases, c *Chain, want []item) {
 	}
 	if other := (Name{0xff}); leases.Find(c, &other) != 0 || leases.Has(c, ownerOf(&other)) {
 		t.Fatal("a holder is found that there is not")
+	}
+}
+
+// A holder is found by all bits of his owner, and by nothing else, whoever stands behind
+// him in the chain.
+func TestLeasesKnowTheirOwners(t *testing.T) {
+	owners := []uint32{0, 1, 1 << 16, 1 << 30, 1 << 31, 1<<31 - 1, 1<<32 - 1}
+	for i, owner := range owners {
+		var leases Leases
+		var c Chain
+		leases.Add(&c, &Name{1}, owner, 10)
+		for n := range byte(3) {
+			leases.Add(&c, &Name{2, n}, owner, 20)
+		}
+		for j, other := range owners {
+			if leases.Has(&c, other) != (i == j) {
+				t.Errorf("holders of owner %#x are found of %#x: %t", owner, other, i != j)
+			}
+		}
+	}
+}
+
+// Names that differ in any one byte are those of two holders.
+func TestLeasesTellNamesApart(t *testing.T) {
+	for i := range len(Name{}) {
+		var leases Leases
+		var c Chain
+		one, other := Name{0: 7, 15: 7}, Name{0: 7, 15: 7}
+		other[i]++
+		leases.Add(&c, &one, 1, 10)
+		if mark := leases.Find(&c, &other); mark != 0 {
+			t.Errorf("byte %d: %v is found as %v", i, one, other)
+		}
+		leases.Add(&c, &other, 1, 20)
+		if a, b := leases.Find(&c, &one), leases.Find(&c, &other); a == 0 || b == 0 || leases.End(a) != 10 || leases.End(b) != 20 {
+			t.Errorf("byte %d: %v and %v are at the marks %d and %d", i, one, other, a, b)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type TakeAnswer struct {
 	Allowed bool   `json:"allowed"` // the units were there, and are charged unless it was a peek
 	Limit   string `json:"limit"`   // take/ and its period
 	Never   bool   `json:"never"`   // refused, and waiting does not help; RetryAfterMS is absent then
+	Blocked bool   `json:"blocked"` // refused by the limit's block, or that has begun by it; absent for false
 
 	Count        int64  `json:"count"`          // units in a period
 	Capacity     int64  `json:"capacity"`       // the most that can pass at once
@@ -54,12 +55,13 @@ func (a TakeAnswer) MarshalJSON() ([]byte, error) {
 		RetryAfterMS *int64 `json:"retry_after_ms,omitempty"`
 		DelayMS      int64  `json:"delay_ms,omitempty"`
 		Never        bool   `json:"never,omitempty"`
+		Blocked      bool   `json:"blocked,omitempty"`
 		ResetAfterMS int64  `json:"reset_after_ms"`
 		DecidedAt    int64  `json:"decided_at"`
 		Mode         string `json:"mode"`
 	}{
 		a.Allowed, a.Limit, a.Count, a.Capacity, a.Remaining, a.Granted,
-		unless(a.Never, a.RetryAfterMS), a.DelayMS, a.Never, a.ResetAfterMS, a.DecidedAt, a.Mode,
+		unless(a.Never, a.RetryAfterMS), a.DelayMS, a.Never, a.Blocked, a.ResetAfterMS, a.DecidedAt, a.Mode,
 	})
 }
 
@@ -71,7 +73,7 @@ func takeAnswer(l *weir.Limit, o *weir.Outcome) TakeAnswer {
 		return a
 	}
 	d := &o.Decisions[0]
-	a.Never, a.Count, a.Capacity = d.Never, l.Spec().Count, l.Capacity()
+	a.Never, a.Blocked, a.Count, a.Capacity = d.Never, d.Blocked, l.Spec().Count, l.Capacity()
 	a.Remaining, a.Granted = d.Remaining, d.Granted
 	a.RetryAfterMS, a.ResetAfterMS = d.RetryAfter.Ceil(time.Millisecond), d.ResetAfter.Ceil(time.Millisecond)
 	a.DelayMS = d.Delay.Ceil(time.Millisecond)

@@ -24,6 +24,7 @@ type checkAnswer struct {
 	RetryAfterMS *int64            `json:"retry_after_ms,omitempty"`
 	DelayMS      int64             `json:"delay_ms,omitempty"` // allowed: to wait for so long before it goes on
 	Never        bool              `json:"never,omitempty"`
+	Blocked      bool              `json:"blocked,omitempty"` // by the block of the limit that decided
 	DecidedAt    int64             `json:"decided_at,omitempty"`
 	Headers      map[string]string `json:"headers"`
 	Policies     []policyAnswer    `json:"policies"`
@@ -41,6 +42,7 @@ type policyAnswer struct {
 	RetryAfterMS *int64 `json:"retry_after_ms,omitempty"`
 	DelayMS      int64  `json:"delay_ms,omitempty"`
 	Never        bool   `json:"never,omitempty"`
+	Blocked      bool   `json:"blocked,omitempty"`
 	ResetAfterMS int64  `json:"reset_after_ms"`
 	Mode         string `json:"mode"`
 }
@@ -68,6 +70,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, body []byte) *pr
 		Status:    status,
 		Binding:   o.Rule,
 		Never:     hopeless(o),
+		Blocked:   o.Decision().Blocked,
 		DelayMS:   o.Delay.Ceil(time.Millisecond),
 		DecidedAt: int64(o.Stamp.Now),
 		Headers:   fields,
@@ -132,6 +135,7 @@ func policies(o *weir.Outcome) []policyAnswer {
 			RetryAfterMS: unless(d.Never, d.RetryAfter.Ceil(time.Millisecond)),
 			DelayMS:      d.Delay.Ceil(time.Millisecond),
 			Never:        d.Never,
+			Blocked:      d.Blocked,
 			ResetAfterMS: d.ResetAfter.Ceil(time.Millisecond),
 			Mode:         d.Mode.String(),
 		})

@@ -45,6 +45,22 @@ func TestCheckTellsTheDelay(t *testing.T) {
 		`{"rule":"trial","limit":"trial/1s","shadow":true,"allowed":true,"count":1,"capacity":2,"remaining":0,"retry_after_ms":0,"delay_ms":1000,"reset_after_ms":2000,"mode":"exact"}]}`)
 }
 
+// A block is told of by the limit whose it is, and of the whole by the one that decides:
+// a shadow's is its own.
+func TestCheckTellsOfBlocks(t *testing.T) {
+	const ask = `{"method":"POST","path":"/api/v1/jobs","ip":"203.0.113.7"}`
+	f := func(first, second, binding string, whole, parts string) {
+		t.Helper()
+		g := rigged(t, nil)
+		g.limits = [...]*weir.Limit{weir.MustLimit("create-job", first), weir.MustLimit("trial", second)}
+		g.post("/v1/check", ask)
+		g.refuses("/v1/check", ask, 200, `"binding":"create-job","retry_after_ms":`+binding+whole+`,"decided_at"`,
+			`"limit":"create-job","shadow":false`, `"limit":"trial","shadow":true,"allowed":false,"count":1,"capacity":1,"remaining":0,"retry_after_ms":`+parts+`,"reset_after_ms"`)
+	}
+	f("1/s block 2s", "1/s", "2000", `,"blocked":true`, "1000")
+	f("1/s", "1/s block 2s", "1000", "", `2000,"blocked":true`)
+}
+
 // Refusals that no limit made.
 func TestCheckWithoutTakes(t *testing.T) {
 	g := rigged(t, nil)

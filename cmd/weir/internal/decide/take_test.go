@@ -48,6 +48,24 @@ func TestTakeTellsTheDelay(t *testing.T) {
 	g.refuses("/v1/take", `{"key":"k","limit":"3/s leaky-bucket"}`, 400, "nothing bounds its queue")
 }
 
+// Who is blocked is told so: by what begins the block and while it lasts, not by a cost
+// that never passes, and not when it is over.
+func TestTakeTellsOfBlocks(t *testing.T) {
+	g := rigged(t, nil)
+	ask := func(cost int) string { return fmt.Sprintf(`{"key":"k","limit":"1/s block 2s","cost":%d}`, cost) }
+	of := func(blocked string, retry int, at weir.Micros) string {
+		return fmt.Sprintf(`{"allowed":false,"limit":"take/1s","count":1,"capacity":1,"remaining":0,"granted":0,`+
+			`"retry_after_ms":%d,%s"reset_after_ms":%d,"decided_at":%d,"mode":"exact"}`, retry, blocked, retry, at)
+	}
+	g.post("/v1/take", ask(1))
+	g.answers("/v1/take", ask(1), 200, of(`"blocked":true,`, 2000, start))
+	g.clock.Advance(1_999_999)
+	g.answers("/v1/take", ask(1), 200, of(`"blocked":true,`, 1, start+1_999_999))
+	g.refuses("/v1/take", ask(2), 200, `"never":true,"reset_after_ms"`)
+	g.clock.Advance(1)
+	g.refuses("/v1/take", ask(1), 200, `"allowed":true`, `"retry_after_ms":0,"reset_after_ms"`)
+}
+
 // Nobody could say when what was taken is over.
 func TestTakeOfSlots(t *testing.T) {
 	g := rigged(t, nil)

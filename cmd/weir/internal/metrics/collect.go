@@ -75,6 +75,9 @@ func (m *Metrics) collectRules(e emitter, t *table) {
 		for name, n := range r.limits {
 			m.collectTally(e, n, r.name, name, r)
 		}
+		for name, n := range r.blocks {
+			m.collectBlocks(e, n, r.name, name, r)
+		}
 		m.collectTally(e, r.others, r.name, "", nil)
 		e.gauge(m.series.lastMatch, float64(r.last.Load()/1e6), r.name)
 	}
@@ -83,7 +86,19 @@ func (m *Metrics) collectRules(e emitter, t *table) {
 		return // a rule has the name: series may not come twice
 	}
 	m.collectTally(e, t.brought.limits[brought], brought, brought, nil)
+	m.collectBlocks(e, t.brought.blocks[brought], brought, brought, nil)
 	m.collectTally(e, t.brought.others, brought, "", nil)
+}
+
+// collectBlocks makes the series of a limit's block. That of its rule begins with 0, as
+// those of its decisions do.
+func (m *Metrics) collectBlocks(e emitter, n *blocks, name, limit string, first *rule) {
+	for i := range n {
+		v, shadow := n[i].Load(), i == 1
+		if v > 0 || first != nil && shadow == first.shadow {
+			e.counter(m.series.blocked, v, name, limit, strconv.FormatBool(shadow))
+		}
+	}
 }
 
 // collectTally makes the series of the cells that have counted. Those that every
@@ -127,6 +142,10 @@ func (m *Metrics) collectStore(e emitter) {
 	s := m.config.Stats()
 	for name, r := range s.Rules {
 		e.gauge(m.series.keys, float64(r.Keys), name)
+		e.gauge(m.series.keysUsed, float64(r.Used), name)
+		if r.HasSlots {
+			e.gauge(m.series.slotsHeld, float64(r.Slots), name)
+		}
 		e.counter(m.series.overflow, r.Overflow, name)
 	}
 	e.gauge(m.series.keysMax, float64(s.MaxKeys))

@@ -68,6 +68,42 @@ func TestByAnEngine(t *testing.T) {
 	}
 }
 
+// Blocks are counted by limit, and those that a rule in shadow would make apart. Limits
+// without one have no such series.
+func TestBlocksAreCounted(t *testing.T) {
+	m := made(t, Config{})
+	d := run(t, m, policy.Config{
+		Plans: map[string]policy.Limits{"free": {{Limit: "2/s block 1h"}}, "paid": {{Limit: "100/s"}}},
+		Rules: []policy.Rule{
+			{Name: "api", Match: []string{"/api/"}, Plan: &policy.Plan{From: "header:X-Key", Table: map[string]string{"0123456789abcdef": "paid"}}, DefaultPlan: "free"},
+			{Name: "tried", Match: []string{"/api/"}, Limit: "2/s block 1h", Shadow: true},
+			{Name: "plain", Match: []string{"/api/"}, Limit: "3/s"},
+			{Name: "quiet", Match: []string{"/quiet"}, Limit: "3/s block 1h"},
+		},
+	})
+	ask := func(times int, header map[string][]string) {
+		for range times {
+			d.Decide(t.Context(), &weir.Request{Method: "GET", Path: "/api/x", Header: header, Addr: netip.MustParseAddr("203.0.113.7")}, &weir.Outcome{})
+		}
+	}
+	ask(1, map[string][]string{"X-Key": {"0123456789abcdef"}})
+	ask(4, nil) // the first passes: under the other plan one of two was used
+	for _, want := range []string{
+		`weir_blocked_total{limit="api",rule="api",shadow="false"} 3`,
+		`weir_blocked_total{limit="tried",rule="tried",shadow="true"} 3`,
+		`weir_blocked_total{limit="quiet",rule="quiet",shadow="false"} 0`,
+		`weir_decisions_total{limit="api",mode="exact",outcome="refused",rule="api",shadow="false"} 3`,
+	} {
+		has(t, m, want)
+	}
+	if n := len(lines(scrape(t, m), "weir_blocked_total{")); n != 3 {
+		t.Errorf("%d series, want 3: those of the limits with a block", n)
+	}
+	m.Took(&weir.Outcome{Decisions: []weir.Decision{{Blocked: true, RetryAfter: 9}}})
+	m.Took(&weir.Outcome{Decisions: []weir.Decision{{RetryAfter: 9}}})
+	has(t, m, `weir_blocked_total{limit="take",rule="take",shadow="false"} 1`)
+}
+
 // 100,000 requests, no two of which have a method, a host, a path, a header or an
 // address in common.
 func TestRequestsMakeNoSeries(t *testing.T) {

@@ -116,6 +116,6 @@ func has(t testing.TB, m *Metrics, want string) {
 
 func stats() memstore.Stats {
 	return memstore.Stats{Keys: 7, MaxKeys: 875_000, Evicted: 12, ClockSteps: 1, Rules: map[string]memstore.RuleStats{
-		"api": {Keys: 5, Overflow: 3}, "login": {Keys: 2},
+		"api": {Keys: 5, Used: 105, Slots: 9, HasSlots: true, Overflow: 3}, "login": {Keys: 2, Used: 2},
 	}}
 }

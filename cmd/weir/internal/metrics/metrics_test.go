@@ -27,7 +27,7 @@ func busy(t *testing.T, c Config) *Metrics {
 	c.Stats, c.Enforce = stats, func() policy.Enforce { return policy.Shadow }
 	m := made(t, c)
 	m.sampled = func() bool { return true }
-	api := info(0, "api", false, "api 5/s")
+	api := info(0, "api", false, "api 5/s block 1m")
 	login := info(1, "login", true, "login/1m 20/min", "login/1d 200/day")
 	vault := info(2, "vault", false, "vault deny")
 	m.loaded([]*policy.RuleInfo{api, login, vault}, "0123456789ab")
@@ -43,6 +43,7 @@ func busy(t *testing.T, c Config) *Metrics {
 	m.Observe(t.Context(), judged("login", api, login))
 	overflow := judged("api", api)
 	overflow.Outcome.Decisions[0].Mode = weir.Overflow
+	overflow.Outcome.Decisions[0].Blocked = true
 	m.Observe(t.Context(), overflow)
 	m.Observe(t.Context(), without(policy.ReasonDeny, weir.ByDeny, vault))
 	m.Observe(t.Context(), without(policy.ReasonMissing, weir.ByMissing, api))

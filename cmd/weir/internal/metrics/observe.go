@@ -55,12 +55,7 @@ func (m *Metrics) apply(t *table, f *policy.Finding, a *policy.Applied) {
 	}
 	r.matched(at)
 	for i := a.Take; i < a.Take+a.Takes && i < len(f.Outcome.Decisions); i++ {
-		d := &f.Outcome.Decisions[i]
-		o := refused
-		if d.Allowed {
-			o = allowed
-		}
-		r.limit(f.Outcome.Takes[i].Limit).add(o, d.Mode, a.Shadow)
+		r.decided(f.Outcome.Takes[i].Limit.Name(), &f.Outcome.Decisions[i], a.Shadow)
 	}
 	if o, ok := withoutTake(a.Cause); ok {
 		r.others.add(o, modeOf(a, f.Outcome), a.Shadow)
@@ -99,11 +94,7 @@ func withoutTake(c weir.Cause) (outcome, bool) {
 func (m *Metrics) Took(o *weir.Outcome) {
 	t := m.table.Load()
 	for i := range o.Decisions {
-		verdict := refused
-		if o.Decisions[i].Allowed {
-			verdict = allowed
-		}
-		t.brought.limits[brought].add(verdict, o.Decisions[i].Mode, false)
+		t.brought.decided(brought, &o.Decisions[i], false)
 	}
 	switch o.Cause {
 	case weir.ByDeny:

@@ -6,10 +6,11 @@ import (
 
 // series are the descriptions of all that is made at a scrape.
 type series struct {
-	decisions, lastMatch           *prometheus.Desc
+	decisions, blocked, lastMatch  *prometheus.Desc
 	unmatched, exempt, fallback    *prometheus.Desc
 	storeErrors                    *prometheus.Desc
-	keys, keysMax, evictions       *prometheus.Desc
+	keys, keysUsed, keysMax        *prometheus.Desc
+	slotsHeld, evictions           *prometheus.Desc
 	overflow, clockSteps           *prometheus.Desc
 	reload, reloadTime, configInfo *prometheus.Desc
 	enforce, build                 *prometheus.Desc
@@ -24,6 +25,7 @@ func newSeries() series {
 	}
 	return series{
 		decisions: d("decisions_total", "Decisions: one for each take, and one for each rule that decided without.", "rule", "limit", "outcome", "mode", "shadow"),
+		blocked:   d("blocked_total", "Refusals that a block was the reason for, or that began one; among the decisions that are refused.", "rule", "limit", "shadow"),
 		lastMatch: d("rule_last_match_timestamp_seconds", "When a request matched the rule last, to the second; 0 for never.", "rule"),
 		unmatched: d("unmatched_total", "Requests that no rule matched."),
 		exempt:    d("exempt_total", "Requests that an entry of exempt let pass."),
@@ -31,7 +33,9 @@ func newSeries() series {
 
 		storeErrors: d("store_errors_total", "Calls of the store that failed.", "kind"),
 		keys:        d("keys", "Entries held, by rule.", "rule"),
-		keysMax:     d("keys_max", "The most entries there can be."),
+		keysUsed:    d("keys_used", "How much of weir_keys_max the entries take, by rule: those of sliding logs and of slots more than 1.", "rule"),
+		keysMax:     d("keys_max", "The most entries there can be, if each takes 1."),
+		slotsHeld:   d("slots_held", "Slots under concurrency limits that were granted, and neither released nor found to have ended, by rule.", "rule"),
 		evictions:   d("evictions_total", "Entries removed because they said nothing any more."),
 		overflow:    d("overflow_total", "Decisions on a cell that keys share for want of room, by rule.", "rule"),
 		clockSteps:  d("clock_steps_total", "Times the store's clock was moved forward after the wall clock."),

@@ -41,6 +41,20 @@ func (t *tally) add(o outcome, m weir.Mode, shadow bool) {
 	t[o][m][i].Add(1)
 }
 
+// blocks are what a limit's block has refused, or has begun by refusing: of rules that
+// may refuse, and of those in shadow.
+type blocks [2]atomic.Uint64
+
+func (b *blocks) add(shadow bool) {
+	switch {
+	case b == nil: // of a limit that is gone, or had none
+	case shadow:
+		b[1].Add(1)
+	default:
+		b[0].Add(1)
+	}
+}
+
 // brought is the rule and the limit that callers' own limits are counted under.
 const brought = "take"
 
@@ -57,10 +71,11 @@ type table struct {
 // A rule is what is counted of one.
 type rule struct {
 	name   string
-	shadow bool              // its own, as configured
-	limits map[string]*tally // by the name of the limit
-	others *tally            // decisions without a take
-	last   *atomic.Int64     // when it matched last, in microseconds; 0: never
+	shadow bool               // its own, as configured
+	limits map[string]*tally  // by the name of the limit
+	blocks map[string]*blocks // of those that have one, by the name as well
+	others *tally             // decisions without a take
+	last   *atomic.Int64      // when it matched last, in microseconds; 0: never
 }
 
 // newTable makes the table of the rules, with the counters that before, which may
@@ -77,14 +92,14 @@ func newTable(before *table, rules []*policy.RuleInfo, digest string) *table {
 		r := newRule(old(info.Name), info.Name, info.Shadow)
 		for _, l := range info.Limits {
 			if l.Algorithm() != nil { // `unlimited` and `deny` make no takes
-				r.keep(old(info.Name), l.Name())
+				r.keep(old(info.Name), l)
 			}
 		}
 		t.order = append(t.order, r)
 		t.byName[info.Name] = r
 	}
 	t.brought, t.nobody = newRule(nil, brought, false), newRule(nil, "", false)
-	t.brought.keep(nil, brought)
+	t.brought.limits[brought], t.brought.blocks[brought] = &tally{}, &blocks{}
 	if before != nil {
 		t.brought, t.nobody = before.brought, before.nobody
 	}
@@ -92,7 +107,7 @@ func newTable(before *table, rules []*policy.RuleInfo, digest string) *table {
 }
 
 func newRule(before *rule, name string, shadow bool) *rule {
-	r := &rule{name: name, shadow: shadow, limits: map[string]*tally{}, others: &tally{}, last: &atomic.Int64{}}
+	r := &rule{name: name, shadow: shadow, limits: map[string]*tally{}, blocks: map[string]*blocks{}, others: &tally{}, last: &atomic.Int64{}}
 	if before != nil {
 		r.others, r.last = before.others, before.last
 	}
@@ -100,13 +115,25 @@ func newRule(before *rule, name string, shadow bool) *rule {
 }
 
 // keep makes a limit known, with the counters that before has of it.
-func (r *rule) keep(before *rule, name string) {
+func (r *rule) keep(before *rule, l *weir.Limit) {
+	if before == nil {
+		before = &rule{}
+	}
+	keep(r.limits, before.limits, l.Name())
+	if l.Penalty() != nil {
+		keep(r.blocks, before.blocks, l.Name())
+	}
+}
+
+// keep gives a name its counters: of plans, which give a limit several versions, all
+// have the same.
+func keep[T any](in, before map[string]*T, name string) {
 	switch {
-	case r.limits[name] != nil: // plans give a limit several versions
-	case before != nil && before.limits[name] != nil:
-		r.limits[name] = before.limits[name]
+	case in[name] != nil:
+	case before[name] != nil:
+		in[name] = before[name]
 	default:
-		r.limits[name] = &tally{}
+		in[name] = new(T)
 	}
 }
 
@@ -119,7 +146,17 @@ func (t *table) rule(info *policy.RuleInfo) *rule {
 	return t.byName[info.Name]
 }
 
-func (r *rule) limit(l *weir.Limit) *tally { return r.limits[l.Name()] }
+// decided counts what a limit said.
+func (r *rule) decided(limit string, d *weir.Decision, shadow bool) {
+	o := refused
+	if d.Allowed {
+		o = allowed
+	}
+	r.limits[limit].add(o, d.Mode, shadow)
+	if d.Blocked {
+		r.blocks[limit].add(shadow)
+	}
+}
 
 // matched notes when the rule matched, to the second: a busy rule writes once in
 // one.

@@ -90,6 +90,8 @@ func grpcStatus(o *weir.Outcome) (code int, message string) {
 	switch {
 	case o.Cause == weir.ByLimits && o.Never:
 		return grpcResourceExhausted, "the cost is above what can ever pass" + allowance(o)
+	case o.Cause == weir.ByLimits && o.Decision().Blocked:
+		return grpcResourceExhausted, "quota exceeded and blocked" + allowance(o)
 	case o.Cause == weir.ByLimits:
 		return grpcResourceExhausted, "quota exceeded" + allowance(o)
 	case o.Cause == weir.ByFault:

@@ -79,12 +79,14 @@ func TestRefusalOfGRPC(t *testing.T) {
 		return func(_ *weir.Request, o *weir.Outcome) { o.Refuse(c, err) }
 	}
 	never := func(_ *weir.Request, o *weir.Outcome) { decided(o, weir.Decision{Never: true}) }
+	blocked := func(_ *weir.Request, o *weir.Outcome) { decided(o, weir.Decision{Blocked: true, RetryAfter: 9000}) }
 	for _, test := range []struct {
 		name, kind, want, code, pushback string
 		decide                           func(*weir.Request, *weir.Outcome)
 	}{
 		{"limit", "application/grpc", "application/grpc", "8", "181", refuse},
 		{"never", "application/grpc+proto", "application/grpc", "8", "-1", never},
+		{"blocked", "application/grpc", "application/grpc", "8", "9", blocked},
 		{"deny", "application/grpc", "application/grpc", "7", "", fault(weir.ByDeny, nil)},
 		{"missing", "application/grpc;x", "application/grpc", "3", "", fault(weir.ByMissing, io.EOF)},
 		{"credentials", "Application/GRPC", "application/grpc", "16", "", fault(weir.ByMissing, header.Unauthorized("", nil))},
@@ -105,6 +107,9 @@ func TestRefusalOfGRPC(t *testing.T) {
 			field(t, res.Header, "Content-Type", test.want)
 			field(t, res.Header, "Grpc-Status", test.code)
 			field(t, res.Header, "Grpc-Retry-Pushback-Ms", test.pushback)
+			if test.name == "blocked" {
+				field(t, res.Header, "Grpc-Message", "quota exceeded and blocked: create-job allows 5/s")
+			}
 			if test.pushback == "181" {
 				field(t, res.Header, "Grpc-Message", "quota exceeded: create-job allows 5/s")
 				field(t, res.Header, "RateLimit", `"create-job";r=0;t=1`)

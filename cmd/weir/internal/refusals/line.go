@@ -186,6 +186,9 @@ func verdict(t *weir.Take, d *weir.Decision) []slog.Attr {
 	if d.Never {
 		return append(line, slog.Bool("never", true))
 	}
+	if d.Blocked {
+		line = append(line, slog.Bool("blocked", true))
+	}
 	return append(line, slog.Int64("retry_after_ms", d.RetryAfter.Ceil(time.Millisecond)))
 }
 

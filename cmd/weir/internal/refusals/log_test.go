@@ -95,6 +95,11 @@ func TestWhatIsToldOfEach(t *testing.T) {
 	g.wrote(`{"level":"INFO","msg":"refused","method":"other","key_kind":"jwt:sub","key":"deadbeef","plan":"free","rule":"api",` +
 		`"reason":"limits","status":422,"shadow":false,"limit":"api/1s","cost":2,"mode":"overflow","never":true}`)
 
+	blocked := refused("api", http.MethodGet)
+	blocked.Outcome.Decisions[0].Blocked = true
+	g.observe(blocked)
+	g.wrote(strings.Replace(line, `"retry_after_ms"`, `"blocked":true,"retry_after_ms"`, 1))
+
 	g.observe(&policy.Finding{
 		Request: &weir.Request{Method: http.MethodPost}, Reason: policy.ReasonMissing,
 		Outcome: &weir.Outcome{Cause: weir.ByMissing, Binding: -1, Rule: "api", Err: errors.New("no X-Api-Key")},
@@ -127,6 +132,9 @@ func TestWouldBeRefusals(t *testing.T) {
 			`"reason":"limits","status":%d,"shadow":true,"limit":"trial/%s","cost":1,"mode":"exact",%s}`, status, limit, end)
 	}
 	g.wrote(line, of("1", `"retry_after_ms":9`, 429))
+	f.Outcome.Decisions[2].Blocked = true
+	g.observe(f)
+	g.wrote(line, of("1", `"blocked":true,"retry_after_ms":9`, 429))
 	f.Outcome.Decisions[1] = weir.Decision{Never: true}
 	g.observe(f)
 	// Decision 1 is that of trial's first limit.

@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/memstore"
+	"github.com/weirhq/weir/policy"
+)
+
+// Fits says what of a policy the store has no room for that a daemon would make for
+// it: it is what [policy.Source].Fits wants. It makes that store, in which nobody has
+// used anything, and has it told what an engine tells it.
+func Fits(p *policy.Policy) []policy.Misfit {
+	store, err := standIn(p)
+	if err != nil {
+		return refused(p, err)
+	}
+	return cramped(p, store.Cramped())
+}
+
+// standIn makes the store that a daemon would make for a policy, and has it told what
+// to expect.
+func standIn(p *policy.Policy) (*memstore.Store, error) {
+	store, err := memstore.New(StoreConfig(p.Config().Memory))
+	if err != nil {
+		return nil, err
+	}
+	_, err = policy.NewEngine(policy.EngineConfig{Policy: p, Store: store, Guests: guests(p)})
+	return store, err
+}
+
+// refused makes misfits of what a store says. All have one remedy: a table that is
+// large enough for everything.
+func refused(p *policy.Policy, err error) (list []policy.Misfit) {
+	remedy := ""
+	if n := enoughKeys(p, func(*memstore.Store) bool { return true }); n > 0 {
+		remedy = fmt.Sprintf("set memory.max_keys to %d, or ", n)
+	}
+	for _, one := range apart(err) {
+		var room *memstore.RoomError
+		var field *weir.FieldError
+		m := policy.Misfit{Message: one.Error()}
+		switch {
+		case errors.As(one, &room) && errors.Is(one, weir.ErrInvalid):
+			m.Limit = written(p, room.Limit)
+			m.Message = fmt.Sprintf("limit %s: %s", m.Limit, room.Problem)
+			m.Hint = remedy + "lower its count"
+		case errors.As(one, &room):
+			m.Limit = written(p, room.Limit)
+			m.Message = fmt.Sprintf("limit %s, of %s, is one more than the table has room for: %s", m.Limit, m.Limit.Name(), room.Problem)
+			m.Hint = remedy + "write fewer limits"
+		case errors.As(one, &field):
+			m.Message = fmt.Sprintf("the rules keep room for %s callers, rounded up for each part of the table: %s", field.Value, field.Problem)
+			m.Hint = remedy + "keep less"
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// written is the limit of the file that a store speaks of: itself, or that of which it
+// is the penalty.
+func written(p *policy.Policy, l *weir.Limit) *weir.Limit {
+	for _, known := range p.Limits() {
+		if known.Penalty() == l {
+			return known
+		}
+	}
+	return l
+}
+
+// apart gives the errors that an error joins, or itself.
+func apart(err error) []error {
+	if list, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		return list.Unwrap()
+	}
+	return []error{err}
+}
+
+// cramped makes misfits of the rules for which less is kept than one of their keys
+// takes in each part of the table.
+func cramped(p *policy.Policy, names []string) (list []policy.Misfit) {
+	if len(names) == 0 {
+		return nil
+	}
+	hint := "lower its count"
+	if n := enoughKeys(p, func(s *memstore.Store) bool { return len(s.Cramped()) == 0 }); n > 0 {
+		hint = fmt.Sprintf("set memory.max_keys to %d, or %s", n, hint)
+	}
+	for _, r := range p.Rules() {
+		if !slices.Contains(names, r.Name) {
+			continue
+		}
+		l := slices.MaxFunc(r.Limits, func(a, b *weir.Limit) int { return cmp.Compare(a.Memory(), b.Memory()) })
+		list = append(list, policy.Misfit{
+			Severity: policy.Warning, Limit: l, Hint: hint,
+			Message: fmt.Sprintf("limit %s: what the table keeps for rule %s is less, in each of its parts, than one caller takes: when others have filled the rest, new callers find no room", l, r.Name),
+		})
+	}
+	return list
+}
+
+// The sizes of a table that a file may name: see policy.Memory.
+const (
+	defaultKeys = 1_000_000
+	mostKeys    = 100_000_000
+)
+
+// enoughKeys is a larger memory.max_keys, a round number, with which the store takes a
+// policy and is good; 0 where none is.
+func enoughKeys(p *policy.Policy, good func(*memstore.Store) bool) int {
+	present := cmp.Or(p.Config().Memory.MaxKeys, defaultKeys)
+	for power := 100; power <= mostKeys; power *= 10 {
+		for _, n := range [...]int{power, 2 * power, 5 * power} {
+			if n <= present || n > mostKeys {
+				continue
+			}
+			if store, err := standIn(p.WithMaxKeys(n)); err == nil && good(store) {
+				return n
+			}
+		}
+	}
+	return 0
+}

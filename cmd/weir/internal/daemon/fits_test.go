@@ -1,0 +1,99 @@
+package daemon_test
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir/cmd/weir/internal/daemon"
+	"github.com/weirhq/weir/policy"
+)
+
+// loadFor loads rules as the commands do, for a table of some size.
+func loadFor(keys, rules string) (*policy.Policy, policy.Diagnostics) {
+	text := "version: 1\nlisten: {http: '127.0.0.1:0'}\nmemory: {max_keys: " + keys + "}\n" + rules
+	return policy.Load(policy.Source{Name: "-", Stdin: []byte(text), Fits: daemon.Fits})
+}
+
+// of gives the diagnostics of a code that have a text in them, one a line.
+func of(found policy.Diagnostics, code, text string) string {
+	var b strings.Builder
+	for i := range found {
+		if found[i].Code == code && strings.Contains(found[i].Message, text) {
+			b.WriteString(found[i].String() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// rulesOf makes rules of one line each.
+func rulesOf(n int, line string) string {
+	var b strings.Builder
+	b.WriteString("rules:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  - {name: r%d, match: GET /r%d, %s}\n", i, i, line)
+	}
+	return b.String()
+}
+
+// What the store would refuse is found when the file is loaded, at its place; and when
+// the remedy is followed nothing of it is left.
+func TestWhatTheStoreRefusesIsFoundInTheFile(t *testing.T) {
+	remedy := regexp.MustCompile(`set memory\.max_keys to (\d+)`)
+	for _, c := range []struct {
+		what, keys, rules string
+		code, text, place string // of the first that is found
+		refused           bool
+	}{
+		{
+			"slots that need more than a part of the table has", "20000", "rules:\n  - {name: jobs, limit: 4000 concurrent}\n",
+			"no-room", "one key of it takes the room of 4001", "stdin:5:25", true,
+		},
+		{
+			"a log in a tiny table", "64", "rules:\n  - name: log\n    limits:\n      - 5/s\n      - {name: hour, limit: 200/h sliding-log}\n",
+			"no-room", "one key of it takes the room of", "stdin:8:29", true,
+		},
+		{
+			"a plan", "5000", "plans: {free: 1/s, paid: 3000 concurrent}\nrules:\n  - {name: a, plan: {ip: {10.0.0.0/8: paid}}, default_plan: free}\n",
+			"no-room", "one key of it takes the room of 3001", "stdin:4:26", true,
+		},
+		{
+			"more limits than there are cells for", "1000", rulesOf(126, "limit: 5/s"),
+			"no-room", "of r125, is one more than the table has room for", "stdin:130:43", true,
+		},
+		{
+			"penalties that are too many beside their limits", "1000", rulesOf(63, "limit: 5/s block 1m"),
+			"no-room", "of r62, is one more", "stdin:67:41", true,
+		},
+		{
+			"shares that are rounded up", "100000", rulesOf(1000, "limit: 5/s, max_keys: 30"),
+			"no-room", "rounded up for each part of the table", "stdin:1004:58", true,
+		},
+		{
+			"an equal share of less than a key", "100000", "rules:\n  - {name: jobs, limit: 400 concurrent}\n  - {name: log, limit: 2000/h sliding-log}\n  - {name: all, limit: 5/s}\n",
+			"little-room", "in each of its parts", "stdin:5:25", false,
+		},
+		{
+			"a share that is asked for, of less than a key", "2000", "rules:\n  - {name: jobs, limit: 60 concurrent, max_keys: 5}\n  - {name: all, limit: 5/s, max_keys: 850}\n",
+			"little-room", "in each of its parts", "stdin:5:25", false,
+		},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			p, found := loadFor(c.keys, c.rules)
+			first := of(found, c.code, c.text)
+			if (p == nil) != c.refused || first == "" || !strings.HasPrefix(first, c.place) {
+				t.Fatalf("refused: %v; want %s; found is\n%s", p == nil, c.place, cmp.Or(first, found.Error()))
+			}
+			enough := remedy.FindStringSubmatch(first)
+			if enough == nil {
+				t.Fatalf("no remedy: %s", first)
+			}
+			p, found = loadFor(enough[1], c.rules)
+			if left := of(found, "no-room", "") + of(found, c.code, c.text); p == nil || left != "" {
+				t.Errorf("with max_keys %s there is still\n%s", enough[1], left)
+			}
+		})
+	}
+}
