@@ -181,7 +181,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			<-slots
 		})
 	}
-	aborted.Wait() // a few that are still to come would be within the slack
+	aborted.Wait()  // a few that are still to come would be within the slack
 	const slack = 8 // connections that are just closing, the runtime's own
 	eventually(t, "goroutines and descriptors are given back", func() bool {
 		return runtime.NumGoroutine() <= goroutines+slack && descriptors(t) <= files+slack
