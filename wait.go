@@ -40,8 +40,9 @@ func (e *WaitError) Unwrap() error { return e.err }
 // all or none, and returns nil then: at once, or after it has slept for as long as
 // refusals and leaky buckets say. What was found at last stands in o.
 //
-// It does not wait in vain. What can never pass, and what would pass after the
-// context's deadline alone, is a [*WaitError] at once. Where the context ends, what
+// What can never pass, and what would pass after the context's deadline alone, is a
+// [*WaitError] at once. Without a deadline it sleeps for as long as it takes: who is
+// blocked, until the block ends. Where the context ends, what
 // was charged is given back, and the error is its cause. A slot that is lost while a
 // leaky bucket is waited for is [ErrLost], or what its last renewal failed with. Other
 // errors are those of Take. After an error nothing is left charged, but where the store
