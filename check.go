@@ -39,6 +39,8 @@ func checkTake(t *Take) error {
 		return Invalid("how", t.How, "Always goes with nothing else", "")
 	case t.How&(Strike|Peek) == Strike:
 		return Invalid("how", t.How, "Strike goes with Peek", "leave it out: what is charged strikes by itself")
+	case t.How&Strike != 0 && t.Cost == 0:
+		return Invalid("cost", t.Cost, "who asks for nothing is not blocked for that", "to look without Strike, use Peek alone")
 	case t.Limit.slotted():
 		return checkSlot(t)
 	case t.Slot != SlotID{}:

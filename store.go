@@ -38,7 +38,7 @@ const (
 	Partial                 // grant what fits, at least 1
 	Always                  // charge even when the call is refused, as far as the overdraft reaches
 	Force                   // charge whatever is left, as far as the overdraft reaches: a settlement
-	Strike                  // with Peek: a refusal begins the limit's block, as if it had been asked in earnest
+	Strike                  // with Peek and a cost of 1 or more: a refusal begins the limit's block, as if it had been asked in earnest
 )
 
 // SlotID names one holder of a concurrency limit. Who knows it may renew and release

@@ -165,9 +165,10 @@ func newSet(z sizes, reserved map[string]int, limits []*weir.Limit) (*set, error
 // those that have a block, each once.
 func withStates(limits []*weir.Limit) []*weir.Limit {
 	list := slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
+	listed := map[[16]byte]bool{}
 	for _, l := range list {
-		p := l.Penalty()
-		if p != nil && !slices.ContainsFunc(list, func(o *weir.Limit) bool { return o.Version() == p.Version() }) {
+		if p := l.Penalty(); p != nil && !listed[p.Version()] {
+			listed[p.Version()] = true
 			list = append(list, p)
 		}
 	}

@@ -22,11 +22,11 @@ func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, 
 		sh.latest = now
 		e := sh.entries.Find(fp)
 		if e == nil {
-			known, allowed = s.takeNew(sh, fp, t, d, now)
+			known, allowed, now = s.takeNew(sh, fp, t, d)
 			sh.mu.Unlock()
 			return known, allowed, now, nil
 		}
-		if m := s.member(e); m.version == t.Limit.Version() && !m.blocks && m.list == nil {
+		if m := s.member(e); m.version == t.Limit.Version() && m.short {
 			if m.bucket != nil && !isWide(e) {
 				a, b := admit(m.bucket, e, t, d, now)
 				setState(e, a, b)
@@ -43,22 +43,29 @@ func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, 
 
 // takeNew is call.take for one take of a key that has no entry and may have one, since
 // there is room and no key of the limit shares a cell. Else nothing was done and known is
-// false. The shard is locked, and its time is now.
-func (s *Store) takeNew(sh *shard, fp uint64, t *weir.Take, d *weir.Decision, now weir.Micros) (known, allowed bool) {
+// false. The shard is locked.
+//
+// Its time is a reading of its own, later than the look at the cells: of a cell that was
+// emptied between an earlier reading and that look, the key may have had all at that time.
+func (s *Store) takeNew(sh *shard, fp uint64, t *weir.Take, d *weir.Decision) (known, allowed bool, now weir.Micros) {
 	m := s.find(t.Limit.Version())
-	if m == nil || m.blocks || m.list != nil || m.live.Load() > 0 || sh.crowded(m.rule, m.room, s.shares.Load()) {
-		return false, false
+	if m == nil || !m.short || m.live.Load() > 0 || sh.crowded(m.rule, m.room, s.shares.Load()) {
+		return false, false, 0
 	}
+	if now = max(s.read(), sh.latest); checkClock(now) != nil {
+		return false, false, 0
+	}
+	sh.latest = now
 	moment, ok := t.Limit.Moment(now, t)
 	if !ok {
-		return false, false
+		return false, false, 0
 	}
 	s.sweep(sh, sweepSets, now, func(*table.Slot) bool { return false })
 	if state := step(m.limit, algorithm.State{}, t, d, moment); d.Allowed {
 		sh.count(m.rule, m.room)
 		sh.insert(fp, m, state)
 	}
-	return true, d.Allowed || t.Join != weir.All
+	return true, d.Allowed || t.Join != weir.All, now
 }
 
 // plain reports a take that takeKnown can decide, as far as it says itself.

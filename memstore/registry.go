@@ -37,7 +37,7 @@ type member struct {
 	list     algorithm.Lister       // limit, where its states are lists; else nil, and then packer is not
 	slots    *algorithm.Concurrency // limit, where it is one; else nil
 	penalty  *algorithm.Penalty     // limit, where it is one; else nil
-	blocks   bool                   // the limit has a penalty beside it
+	short    bool                   // a take may go the short ways: nothing is kept beside its state, and it is not forgotten
 	room     int                    // how much room an entry takes: 1, or what its list needs at most
 	rule     *rule
 	heir     *rule             // who has the states from now on, within ExpectOnly; else nil
@@ -128,7 +128,7 @@ func (r *registry) newMember(l *weir.Limit, of *rule) *member {
 	m.list, _ = m.limit.(algorithm.Lister)
 	m.slots, _ = m.limit.(*algorithm.Concurrency)
 	m.penalty, _ = m.limit.(*algorithm.Penalty)
-	m.blocks = l.Penalty() != nil
+	m.short = m.list == nil && m.penalty == nil && l.Penalty() == nil
 	r.giveNumber(m)
 	return m
 }
@@ -172,7 +172,7 @@ func (r *registry) freeNumbers(gone func(m *member) bool) {
 // they go now, though entries may name the version for long.
 func (m *member) forget() {
 	m.rule.limits--
-	m.cells = nil
+	m.cells, m.short = nil, false
 }
 
 // ruleOf is the rule that a limit's states count for: the one that has them

@@ -1,8 +1,8 @@
 package memstore
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/weirhq/weir/internal/table"
 )
@@ -40,7 +40,11 @@ func (r *registry) share(members map[[16]byte]*member) {
 		}
 	}
 	largest := largest(members, len(r.rules))
-	rest -= r.wholeKeys(s, largest, rest)
+	more := rest
+	if len(unnamed) > 0 {
+		more /= 2 // the others keep half of their equal parts
+	}
+	rest -= r.wholeKeys(s, largest, more)
 	s.divide(rest, unnamed, largest)
 	for _, n := range s.keys {
 		s.total += n
@@ -56,32 +60,23 @@ func (of *shares) divide(rest int, rules, largest []int) {
 	if len(rules) == 0 {
 		return
 	}
-	equal, least := len(rules), rest/len(rules)/2 // equal is how many rules share the rest
-	large := slices.DeleteFunc(slices.Clone(rules), func(rule int) bool { return largest[rule] <= least })
-	slices.SortFunc(large, func(a, b int) int { return cmp.Or(largest[a]-largest[b], a-b) })
-	from, to := 0, 0 // those that get a key: the others before them have one in an equal part
-	for ; to < len(large); to++ {
-		need := largest[large[to]]
-		if need <= rest/equal {
-			from = to + 1
-			continue
+	rules = slices.Clone(rules)
+	slices.SortStableFunc(rules, func(a, b int) int { return largest[a] - largest[b] })
+	fits := func(part, served int) bool { // a part for all, and a whole key for so many
+		total := part * (len(rules) - served)
+		for _, rule := range rules[:served] {
+			total += max(part, largest[rule])
 		}
-		left, sharing, first := rest-need, equal-1, from
-		for left >= 0 && sharing > 0 && first > 0 && largest[large[first-1]] > left/sharing {
-			first--
-			left -= largest[large[first]]
-			sharing--
-		}
-		if left < 0 || sharing == 0 || left/sharing < least {
-			break
-		}
-		rest, equal, from = left, sharing, first
+		return total <= rest
 	}
-	for _, rule := range rules {
-		of.keys[rule] = rest / equal
-	}
-	for _, rule := range large[from:to] {
-		of.keys[rule] = largest[rule]
+	equal := rest / len(rules)
+	served := sort.Search(len(rules), func(n int) bool { return !fits(equal/2, n+1) })
+	part := equal - sort.Search(equal-equal/2, func(n int) bool { return fits(equal-n, served) })
+	for i, rule := range rules {
+		of.keys[rule] = part
+		if i < served {
+			of.keys[rule] = max(part, largest[rule])
+		}
 	}
 }
 

@@ -228,11 +228,12 @@ type Stats struct {
 
 // RuleStats is one rule's part of [Stats].
 //
-// Slots are those that were granted, and neither released nor met again after their
-// lease has ended. Who releases his slot is counted no more at once. One whose lease
-// ends by itself is counted until a call names his key, or the sweep for room comes by:
-// without calls for ever. So the number is exact while holders keep and release their
-// slots, and else never too low.
+// Slots are those that the store keeps, and that were neither released nor met again
+// after their lease has ended. One that is released is at once no longer counted. One
+// whose lease ends by itself is counted until a call names its key, or the sweep for room
+// comes by: without calls for ever. So the number is exact while holders keep and release
+// their slots, and else too high. Slots that Admit lets pass without keeping them are not
+// in it.
 type RuleStats struct {
 	Keys     int    // entries held
 	Used     int    // how much of MaxKeys they take: an entry with a list (weir.Limit.Memory) more than 1

@@ -122,7 +122,7 @@ func (c *together) find() (buckets, ok bool) {
 	for i := range c.spots {
 		f := &c.spots[i]
 		m := c.store.member(f.entry)
-		if f.member = m; m.version != c.takes[i].Limit.Version() || m.blocks || m.list != nil || isWide(f.entry) {
+		if f.member = m; m.version != c.takes[i].Limit.Version() || !m.short || isWide(f.entry) {
 			return false, false
 		}
 		buckets = buckets && m.bucket != nil
@@ -160,6 +160,7 @@ func (c *together) decide() (known, allowed bool) {
 	allowed = true
 	for i := range c.takes {
 		if !c.try(i) {
+			clear(c.out) // of receipts for what is not charged
 			return false, false
 		}
 		allowed = allowed && (c.out[i].Allowed || c.takes[i].Join != weir.All)

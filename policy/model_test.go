@@ -167,7 +167,7 @@ func (m *model) settle(now weir.Micros, v verdict, asked, all, seen []part) verd
 	}
 	how := weir.How(0)
 	if !vain {
-		how = weir.Peek
+		how = weir.Peek | weir.Strike // who is refused by a look is refused
 	}
 	if len(walls)+len(others) > 0 && !m.judge(now, slices.Concat(walls, others), how).Allowed {
 		return m.judge(now, walls, weir.Peek)

@@ -44,8 +44,10 @@ func Compile(c Config) (*Policy, error) {
 // Config is what the policy was made of. It is shared: do not change it.
 func (p *Policy) Config() *Config { return &p.config }
 
-// WithMaxKeys is the policy as if its file said so of memory.max_keys: to try how large a
-// table it needs.
+// WithMaxKeys is the policy as if its file said n of memory.max_keys, 64 to 2^30 as there,
+// or 0 for what a file has that says nothing: to try how large a table it needs. It
+// checks nothing: a store refuses other numbers. All else is shared with the policy, which
+// stays as it is.
 func (p *Policy) WithMaxKeys(n int) *Policy {
 	q := *p
 	q.config.Memory.MaxKeys = n

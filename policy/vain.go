@@ -38,7 +38,7 @@ func (c *call) settle(ctx context.Context) {
 	case vain && !c.peek:
 		c.askBlind(ctx, 0)
 	case vain, shown && !limits:
-		c.askBlind(ctx, weir.Peek)
+		c.askBlind(ctx, c.lookEarly()) // who is told of a block is blocked, whatever he presented
 	}
 }
 

@@ -78,23 +78,29 @@ rules:
 
 // A guess that another limit refuses, or the lack of something else, is a guess.
 func TestGuessesThatOthersRefuseFillTheWall(t *testing.T) {
-	f := func(rule, want string, header ...string) {
+	f := func(wall, rule, want string, header ...string) {
 		t.Helper()
-		b := startTokens(t, `
+		fill := func() *bench {
+			b := startTokens(t, `
 jwt: {keys: "file:secret", algorithms: [HS256]}
 plans: {free: 100/h, shut: deny}
 rules:
 - {name: api, match: /, key: ip, plan: {"header:X-Api-Key": {right: free, old: shut}}, default_plan: free}
-- {name: wall, match: /, key: ip, limit: 5/h}
+- {name: wall, match: /, key: ip, limit: `+wall+`}
 `+rule)
-		for range 5 {
-			b.want(want, "GET /", peer, append(header, wrong)...)
+			for range 5 {
+				b.want(want, "GET /", peer, append(header, wrong)...)
+			}
+			return b
 		}
+		b := fill()
 		b.want("refused limits", "GET /", peer, append(header, wrong)...)
 		full := b.told()
 		for _, key := range []string{"right", "old"} {
-			if b.ask("GET /", peer, append(header, "X-Api-Key: "+key)...); b.told() != full {
-				t.Errorf("%s: %s, and a wrong key %s", key, b.told(), full)
+			for what, b := range map[string]*bench{"after a wrong one": b, "as the first": fill()} {
+				if b.ask("GET /", peer, append(header, "X-Api-Key: "+key)...); b.told() != full {
+					t.Errorf("%s, %s: %s %s, and a wrong key %s", wall, key, what, b.told(), full)
+				}
 			}
 		}
 		for range 10 {
@@ -104,9 +110,11 @@ rules:
 			t.Error("right keys have filled the wall")
 		}
 	}
-	f("- {name: closed, match: /, limit: deny}", "refused deny")
-	f(`- {name: account, match: /, key: "jwt:sub", missing: deny, limit: 1/h}`, "refused missing")
-	f(`- {name: page, match: /, key: "header:X-Page", missing: deny, limit: 1/h}`, "refused missing")
+	for _, wall := range []string{"5/h", "5/h block 2h"} {
+		f(wall, "- {name: closed, match: /, limit: deny}", "refused deny")
+		f(wall, `- {name: account, match: /, key: "jwt:sub", missing: deny, limit: 1/h}`, "refused missing")
+		f(wall, `- {name: page, match: /, key: "header:X-Page", missing: deny, limit: 1/h}`, "refused missing")
+	}
 }
 
 // Once the wall refuses, a right key is answered as a wrong one is: by the wall

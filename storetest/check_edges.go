@@ -49,6 +49,7 @@ func impossible(r *rig) error {
 			"always and strike":            cost(1, weir.Always|weir.Strike),
 			"force and strike":             cost(1, weir.Force|weir.Strike),
 			"strike without peek":          cost(1, weir.Strike),
+			"a strike for nothing":         cost(0, weir.Peek|weir.Strike),
 			"always and partial":           cost(1, weir.Always|weir.Partial),
 			"one state under two numbers":  with(func(t *weir.Take) { t.Limit = same }),
 			"the same, in another join":    with(func(t *weir.Take) { t.Limit, t.Join = same, weir.Alone }),

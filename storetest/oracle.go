@@ -104,7 +104,7 @@ func checkTake(t weir.Take) error {
 	case t.Join > weir.Alone:
 		return fmt.Errorf("%w: join %d", weir.ErrInvalid, t.Join)
 	case t.How > weir.Peek|weir.Partial|weir.Always|weir.Force|weir.Strike,
-		has(weir.Strike) && !has(weir.Peek),
+		has(weir.Strike) && (!has(weir.Peek) || t.Cost == 0),
 		has(weir.Force) && t.How != weir.Force,
 		has(weir.Always) && t.How != weir.Always:
 		return fmt.Errorf("%w: how %b", weir.ErrInvalid, t.How)

@@ -79,9 +79,9 @@ func (t *Table) Room() int { return t.sets * ways }
 
 func (t *Table) set(i int) *set { return &t.chunks[uint(i)/chunkSets][uint(i)%chunkSets] }
 
-// place is the set that a hash stands for: sets that are split are chosen by one bit
-// more than the others, which a number that is none says. Whether it is cannot be
-// guessed, and is no branch.
+// place is the set that a hash stands for: by one bit more than the mask, or by the mask
+// where that would be beyond the last set, for then the set is not split yet. Which of
+// them it is cannot be guessed, and is no branch.
 func (t *Table) place(hash uint64) int {
 	i := int(hash & (t.mask<<1 | 1))
 	none := (t.sets - 1 - i) >> 63 // all bits, or no bit

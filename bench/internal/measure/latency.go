@@ -58,19 +58,21 @@ func (r Request) latency(c *lineup.Contender) (Sample, error) {
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(r.Procs))
 	out := Sample{Values: map[string]float64{Clock: clockCost()}}
+	var err error
 	switch r.Set {
 	case Growth:
-		return out, r.growth(c, &out)
+		err = r.growth(c, &out)
 	case Sweep:
 		if c.Aging == nil {
 			return Sample{Skipped: "never forgets a key: there is nothing to sweep"}, nil
 		}
-		return out, r.sweep(c, &out)
+		err = r.sweep(c, &out)
 	case Flood:
-		return out, r.flood(c, &out)
+		err = r.flood(c, &out)
 	default:
-		return Sample{}, fmt.Errorf("there is no phase %q", r.Set)
+		err = fmt.Errorf("there is no phase %q", r.Set)
 	}
+	return out, err
 }
 
 // growth has new keys come to an empty table, and then some of them ask once more.
