@@ -35,3 +35,21 @@ func TestClockIsNearTheWallClock(t *testing.T) {
 		t.Errorf("clock reads %d, the wall %d to %d", got, before, after)
 	}
 }
+
+// A machine that slept has a clock that stands behind the wall: the next reading follows,
+// and looks for itself when it was last looked at.
+func TestClockLooksAtTheWallInTime(t *testing.T) {
+	c := &clock{start: time.Now().Add(-time.Minute)}
+	c.base.Store(c.start.Add(-time.Hour).UnixMicro())
+	for range 2 {
+		before := time.Now().UnixMicro()
+		got := int64(c.now())
+		after := time.Now().UnixMicro()
+		if got < before-int64(stepTolerance) || got > after+int64(stepTolerance) {
+			t.Errorf("clock reads %d, the wall %d to %d", got, before, after)
+		}
+	}
+	if looked := c.looked.Load(); looked < time.Minute.Microseconds() || c.steps.Load() != 1 {
+		t.Errorf("looked at after %d µs, %d steps", looked, c.steps.Load())
+	}
+}

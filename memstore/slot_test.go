@@ -198,3 +198,45 @@ func TestVersionsInSlots(t *testing.T) {
 		}
 	}
 }
+
+// An entry without a state has none, whatever its limit makes of words that are zero.
+func TestEntriesWithoutAState(t *testing.T) {
+	for _, text := range []string{"5/s", "5/s fixed-window", "5/day calendar UTC", "5/s sliding-window", "5/s leaky-bucket queue 3"} {
+		l := weir.MustLimit("a", text)
+		m := &member{number: 3}
+		m.packer, _ = l.Algorithm().(algorithm.Packer)
+		sh := &shard{}
+		e := sh.entries.Insert(7)
+		for name, empty := range map[string]func(){
+			"set":     func() { sh.set(e, m, 0, 0) },
+			"written": func() { sh.write(e, m, m, algorithm.State{}) },
+			"cleared": func() { sh.clear(e, m) },
+		} {
+			sh.write(e, m, m, algorithm.State{9, 9, 9, 9}) // that no limit packs
+			if empty(); sh.state(e, m) != (algorithm.State{}) || sh.wide.Len() != 0 || version(e) != 3 {
+				t.Errorf("%s, %s: state %v of version %d, %d blocks", text, name, sh.state(e, m), version(e), sh.wide.Len())
+			}
+		}
+	}
+}
+
+// Each bit of a fingerprint is set for half of the callers, so that two of them are one
+// as seldom as is said.
+func TestFingerprintsAreEven(t *testing.T) {
+	s := fixed(t, Config{})
+	l := weir.MustLimit("a", "5/s")
+	const callers = 10_000
+	var set [64]int
+	for i := range callers {
+		at := address{limit: l.ID()}
+		at.key, _ = s.Keyer().Key(weir.Text("user", fmt.Sprint(i)))
+		for bit, rest := 0, at.fingerprint(); rest != 0; bit, rest = bit+1, rest>>1 {
+			set[bit] += int(rest & 1)
+		}
+	}
+	for bit, n := range set {
+		if n < callers*45/100 || n > callers*55/100 {
+			t.Errorf("bit %d is set for %d of %d callers", bit, n, callers)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package algorithm_test
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/algorithm"
+)
+
+// Where one edge of a grid has moved, whichever it is, a count goes on in the current
+// window from the first touch.
+func TestWindowsWithOneEdgeMoved(t *testing.T) {
+	w, err := algorithm.NewCalendarWindow(5, 10, 20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := algorithm.Moment{Now: 105, Start: 100, End: 120}
+	f := func(s, want state) {
+		t.Helper()
+		if got := w.Touch(s, m); got != want {
+			t.Errorf("to touch %v makes %v of it, want %v", s, got, want)
+		}
+		after, r := w.Charge(s, m, 1)
+		if want[2]++; after != want || r.Numbers != [2]int64{want[0], want[1]} {
+			t.Errorf("one more in %v: %v, %+v, want %v", s, after, r, want)
+		}
+	}
+	f(state{100, 120, 3}, state{100, 120, 3})
+	f(state{100, 110, 3}, state{100, 120, 3})
+	f(state{90, 120, 3}, state{100, 120, 3})
+	f(state{90, 110, 3}, state{100, 120, 3})
+	f(state{120, 140, 3}, state{120, 140, 3}) // ahead of a clock that ran back
+}
+
+// A calendar's window is packed where it is of whole seconds, below 49 days, and counts
+// what fits; of no other state two words are made.
+func TestPackCalendarWindows(t *testing.T) {
+	w, err := algorithm.NewCalendarWindow(1<<40, 1_000_000, 1<<50, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const day, count = 86_400_000_000, 1<<32 - 1
+	end := int64(started)
+	f := func(s state, fits bool) {
+		t.Helper()
+		a, b, ok := w.Pack(s)
+		if ok != fits || ok && w.Unpack(a, b) != s {
+			t.Errorf("%v is packed as %d, %d, %t: %v", s, a, b, ok, w.Unpack(a, b))
+		}
+	}
+	f(state{end - day, end, 1}, true)
+	f(state{end - 1_000_000, end, count}, true)
+	f(state{end - 48*day, end, count}, true)
+	f(state{end - day, end, 1 << 40}, false)
+	f(state{end - 490*day, end, 1}, false)
+	f(state{end - day - 1, end, 1}, false)
+	f(state{end - day, end, 1, 1}, false)
+	f(state{end + day, end, 1}, false)
+	f(state{end - day, end, -1}, false)
+	f(state{-day, -1_000_000, 1}, false)
+	f(state{}, false)
+}
