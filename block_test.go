@@ -39,8 +39,8 @@ func TestBlocksThatCannotBe(t *testing.T) {
 			t.Errorf("%s: got error %v, want %s", text, err, want)
 		}
 	}
-	f("5/s block 30000d", "weir: block 30000d: it lasts at most 71 years; write a shorter one")
-	f("5/s block 1d x 2 max 30000d", "weir: block max 30000d: it lasts at most 71 years; write a shorter one")
+	f("5/s block 30000d", "weir: block 30000d: it lasts at most 26062d; write 26062d or less")
+	f("5/s block 1d x 2 max 30000d", "weir: block max 30000d: it lasts at most 26062d; write 26062d or less")
 }
 
 // A block holds while it lasts, under that limit and for that key alone.

@@ -92,24 +92,28 @@ func (p *parser) read(from int) string {
 	return p.whole[from : last.offset+len(last.text)]
 }
 
-// failGrowth reports that a part is not as it should be.
+// failGrowth reports that a part is not as it should be. It is shown as it was written,
+// behind a mark for the duration, which may be right.
 func (p *parser) failGrowth(part word, g growth) {
 	factor, err := strconv.ParseInt(g.factor, 10, 64)
-	remedy := `write "` + g.text(p.spec.Block.For) + `"`
+	var problem string
+	remedy := g.text(p.spec.Block.For)
 	switch {
 	case g.factor != "" && err == nil && factor < 2:
-		p.fail("block factor", part, "it multiplies by at least 2", `leave "`+part.text+`" out for a block that stays the same`)
+		p.fail("block …", part, "it multiplies by at least 2", `leave "`+part.text+`" out for a block that stays the same`)
+		return
 	case !g.signed:
-		p.fail("block factor", part, "a block with a bound needs a factor", remedy)
+		problem = "a block with a bound needs a factor"
 	case g.factor == "":
-		p.fail("block factor", part, "a whole number is missing", remedy)
+		problem = "a whole number is missing"
 	case !g.bounded:
-		p.fail("block max", part, "a block that grows needs a bound", remedy)
+		problem = "a block that grows needs a bound"
 	case g.max == "":
-		p.fail("block max", part, "a duration is missing", remedy)
+		problem = "a duration is missing"
 	default:
-		p.fail("block factor", part, "a block grows by x, a whole number, max and a duration", remedy)
+		problem = "a block grows by x, a whole number, max and a duration"
 	}
+	p.fail("block …", part, problem, `write "`+remedy+`"`)
 }
 
 // text is how it is written: with what there is of it that can be right, behind a block
@@ -120,7 +124,8 @@ func (g growth) text(first time.Duration) string {
 		factor = 2
 	}
 	bound, problem := duration.Read(g.max)
-	if problem != "" || bound < first || duration.Check(bound) != "" || bound > longestBlock {
+	exact, _ := duration.Check(bound)
+	if problem != "" || exact != "" || bound < first || bound > longestBlock {
 		bound = boundOf(first)
 	}
 	return "x " + strconv.FormatInt(factor, 10) + " max " + duration.Format(bound)
@@ -133,7 +138,7 @@ func boundOf(first time.Duration) time.Duration {
 			return bound
 		}
 	}
-	return first
+	return min(first, longestBlock.Truncate(duration.Day))
 }
 
 // strayGrowth reports a part that stands elsewhere than behind a block's duration, at

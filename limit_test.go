@@ -102,7 +102,7 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("10000000000000/s sliding-window", 0, "weir: count 10000000000000: too large to count exactly in a sliding window of this period; write at most 9007199254740")
 	f("10 per 30d sliding-window overdraft 9007199254741", 36, "weir: overdraft 9007199254741: too large to count exactly in a sliding window of this period; write at most 3474999712477")
 	f("1000000 per 7d1us sliding-window", 0, "weir: count 1000000: too large to count exactly in a sliding window of this period; write at most 14892, or a rounder period")
-	f("1 per 26063d sliding-window", 6, "weir: period 26063d: a sliding window lasts at most 71 years; write a shorter one")
+	f("1 per 26063d sliding-window", 6, "weir: period 26063d: a sliding window lasts at most 26062d; write 26062d or less")
 	f("10/s burst 0", 11, "weir: burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
 }
 
@@ -221,32 +221,32 @@ func TestSpecsThatAreRefused(t *testing.T) {
 
 	f(weir.Spec{},
 		`count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
-		"period 0s: it lasts at least 1 µs")
+		"period 0s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
 	f(rate(200), "algorithm 200: no such algorithm; use one of the constants")
 	f(rate(weir.Unlimited), "limit unlimited: it takes no numbers and no options; leave them out")
 	f(weir.Spec{Algorithm: weir.Deny, Spread: true}, "limit deny: it takes no numbers and no options; leave them out")
 	f(rate(weir.Concurrency), "period 1s: a concurrent limit has none; leave it out")
 	f(weir.Spec{Algorithm: weir.Concurrency, Count: 5, Month: true}, "period month: a concurrent limit has none; leave it out")
-	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = -time.Second }), "period -1s: it lasts at least 1 µs")
-	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = 1500 }), "period 1.5µs: time is whole microseconds")
-	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = math.MaxInt64 - 775807 }), "period 106751d23h47m16s854ms: it lasts at most 142 years")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = -time.Second }), "period -1s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = 1500 }), "period 1.5µs: time is whole microseconds; write 1us")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = math.MaxInt64 - 775807 }), "period 106751d23h47m16s854ms: it lasts at most 52124d; write 52124d or less")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Burst, s.Overdraft = -1, -2 }),
 		"burst -1: a bucket must hold at least 1 unit; leave it out for a burst of the count",
 		"overdraft -2: a debt is not negative; leave it out for twice the capacity")
 	f(with(rate(weir.LeakyBucket), func(s *weir.Spec) { s.Wait, s.Queue = -time.Second, -1 }),
 		"queue -1: a queue holds at least 1; leave it out to bound it by wait alone",
-		"wait -1s: it lasts at least 1 µs")
+		"wait -1s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Zone = "UTC" }), "calendar UTC: only fixed windows have a calendar; make it a fixed-window limit")
 	f(with(rate(weir.FixedWindow), func(s *weir.Spec) { s.Zone, s.Month = "UTC", true }), "period 1s: a calendar month has no other period; leave one of the two out")
-	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block.Factor = 2 }), "block 0s: it lasts at least 1 µs", "block max 0s: it lasts at least 1 µs")
+	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block.Factor = 2 }), "block 0s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d", "block max 0s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Max: time.Minute} }),
 		"block max 1m: a block that stays the same has none; leave it out")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Factor: 1, Max: time.Minute} }),
 		"block factor 1: it multiplies by at least 2; leave it and the max out for a block that stays the same")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: 1 << 51 * time.Microsecond} }),
-		"block 26062d11h56m53s685ms248us: it lasts at most 71 years; write a shorter one")
+		"block 26062d11h56m53s685ms248us: it lasts at most 26062d; write 26062d or less")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Block = weir.Block{For: time.Second, Factor: 2, Max: time.Second + 1} }),
-		"block max 1.000000001s: time is whole microseconds")
+		"block max 1.000000001s: time is whole microseconds; write 1s")
 }
 
 func TestZonesThatAreRefused(t *testing.T) {

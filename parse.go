@@ -59,6 +59,7 @@ func parse(text string) *parser {
 		p.spec.Algorithm = Deny
 		p.next()
 		p.end()
+	case p.turnedSlots():
 	case isLetter(first.text[0]):
 		p.fail("limit", first, "a limit begins with its count", firstRemedy(first.text))
 	case len(listed(text)) > 1:
@@ -99,6 +100,7 @@ func (p *parser) limit() {
 		p.spec.Algorithm, p.how = Concurrency, w.text
 	case w.text == "" || isOption(w.text):
 		p.fail("period", word{offset: w.offset}, "a count needs a period", `write a rate such as "10/min" or "10 per 30s"`)
+	case p.meantSlots():
 	default:
 		p.fail("period", p.next(), "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
 	}
@@ -222,22 +224,45 @@ func (p *parser) duration(field string) time.Duration {
 	case "":
 		return d
 	case duration.NoDuration:
-		if p.spaced(field, w) {
+		if p.spaced(field, w) || p.lasting(field, w) {
 			break
 		}
 		p.fail(field, w, problem, spellOut(w.text))
-	case duration.TooShort:
-		p.fail(field, w, problem, "")
 	default:
 		p.fail(field, w, problem, duration.Remedy)
 	}
 	return time.Second
 }
 
+// lasting reports a number of units that comes to more than the field may last, such
+// as 142y.
+func (p *parser) lasting(field string, w word) bool {
+	m := countedUnit.FindStringSubmatch(w.text)
+	return m != nil && p.tooLong(field, w, spanOf(m[1], m[2]))
+}
+
+// tooLong reports a word that means a span, and says if that is longer than the field
+// may last.
+func (p *parser) tooLong(field string, w word, span string) bool {
+	problem, longest := duration.TooLong, duration.Longest-1
+	if field == "block" || field == "block max" {
+		problem, longest = blockTooLong, longestBlock
+	}
+	d, _ := duration.Read(span)
+	if d <= longest {
+		return false
+	}
+	p.fail(field, w, problem, duration.AtMost(longest))
+	return true
+}
+
 // options reads the rest of a limit, in any order.
 func (p *parser) options() {
 	for p.pos < len(p.words) {
 		w := p.next()
+		if p.strayOfSlots(w) || p.rateOfSlots(w) {
+			continue
+		}
 		if growthWord.MatchString(w.text) {
 			p.strayGrowth(w)
 			continue

@@ -177,7 +177,7 @@ func (s Spec) checkPeriod(add complain) {
 	case s.Month:
 		add("period", s.Period, "a calendar month has no other period", "leave one of the two out")
 	case s.Algorithm == SlidingWindow && s.Period > duration.Longest/2 && s.Period < duration.Longest:
-		add("period", s.Period, "a sliding window lasts at most 71 years", "write a shorter one")
+		add("period", s.Period, "a sliding window lasts at most 26062d", duration.AtMost(duration.Longest/2))
 	default:
 		checkSpan(add, "period", s.Period)
 	}
@@ -185,8 +185,8 @@ func (s Spec) checkPeriod(add complain) {
 
 // checkSpan refuses a duration that no clock of whole microseconds can keep.
 func checkSpan(add complain, field string, d time.Duration) {
-	if problem := duration.Check(d); problem != "" {
-		add(field, d, problem, "")
+	if problem, remedy := duration.Check(d); problem != "" {
+		add(field, d, problem, remedy)
 	}
 }
 
@@ -264,11 +264,14 @@ func (s Spec) checkBlock(add complain) {
 }
 
 // longestBlock is below 71 years: strikes are remembered for twice as long.
-const longestBlock = duration.Longest/2 - time.Microsecond
+const (
+	longestBlock = duration.Longest/2 - time.Microsecond
+	blockTooLong = "it lasts at most 26062d" // as duration.TooLong
+)
 
 func checkBlockSpan(add complain, field string, d time.Duration) {
-	if d > longestBlock && duration.Check(d) == "" {
-		add(field, d, "it lasts at most 71 years", "write a shorter one")
+	if d > longestBlock {
+		add(field, d, blockTooLong, duration.AtMost(longestBlock))
 		return
 	}
 	checkSpan(add, field, d)

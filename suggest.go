@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,9 +28,6 @@ const shortestPart = 4
 func isOption(text string) bool { return slices.Contains(optionWords[:], text) }
 
 func optionRemedy(text string) string {
-	if text == "concurrent" {
-		return `write "10 concurrent" in place of a rate`
-	}
 	if s := joinedOption(text); s != "" {
 		return s
 	}
@@ -101,11 +99,15 @@ func (p *parser) spaced(field string, w word) bool {
 		return false
 	}
 	p.next()
+	whole := word{p.whole[w.offset : unit.offset+len(unit.text)], w.offset}
+	if p.tooLong(field, whole, d) {
+		return true
+	}
 	remedy := "write " + d
 	if field == "period" && len(p.errs) == 0 {
 		remedy = "write " + p.at["count"].text + " per " + d
 	}
-	p.fail(field, word{p.whole[w.offset : unit.offset+len(unit.text)], w.offset}, "a duration is one word", remedy)
+	p.fail(field, whole, "a duration is one word", remedy)
 	return true
 }
 
@@ -117,7 +119,10 @@ func spanOf(number, unit string) string {
 		return ""
 	}
 	text := number + unit // an m is no other unit in durations
-	switch meantUnit(unit) {
+	switch cmp.Or(meantUnit(unit), strings.TrimSuffix(strings.ToLower(unit), "s")) {
+	case "y", "yr", "year":
+		n, _ := strconv.Atoi(number) // at most six digits
+		text = strconv.Itoa(365*n) + "d"
 	case "s":
 		text = number + "s"
 	case "min":
@@ -207,7 +212,7 @@ func listed(text string) []string {
 	parts := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' })
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
-		rate := strings.Contains(parts[i], "/") || strings.Contains(parts[i], " per ")
+		rate := strings.Contains(parts[i], "/") || strings.Contains(parts[i], " per ") || strings.Contains(parts[i], " concurrent")
 		if !rate || !strings.ContainsAny(parts[i][:1], "123456789") {
 			return nil
 		}

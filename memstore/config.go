@@ -60,7 +60,7 @@ type Config struct {
 	Reserved map[string]int
 
 	// Now replaces the clock, for tests: microseconds since 1970, from 1 to
-	// weir's 2112. It is called under locks and must not call the store. nil
+	// weir's 2112. It is called under locks: it must not call the store, and not panic. nil
 	// means the machine's monotonic clock, anchored once at the wall clock and
 	// anchored again, forward only, when that has moved ahead by over a second.
 	Now func() weir.Micros
@@ -130,8 +130,16 @@ func (z sizes) tooSmallFor(l *weir.Limit) error {
 	if room > keysPerShard/2 {
 		enough = max(enough, (2*room*mostShards*cellShare+cellShare-2)/(cellShare-1))
 	}
-	problem := fmt.Sprintf("one key of it takes the room of %d, and the store has not so much in one place that no rule may keep for itself", room)
-	return &RoomError{Limit: l, Problem: problem, err: weir.Invalid("limit "+l.Name(), l, problem,
+	problem := fmt.Sprintf("one caller takes %d of max_keys, and ", room)
+	switch {
+	case room <= z.common():
+		problem += fmt.Sprintf("the table has %d for callers that find no room", z.cells*z.limits)
+	case z.shards == 1:
+		problem += fmt.Sprintf("the table has %d beside what rules may keep", z.common())
+	default:
+		problem += fmt.Sprintf("each of the table's %d parts has %d beside what rules may keep", z.shards, z.common())
+	}
+	return &RoomError{Limit: l, Problem: problem, Enough: enough, err: weir.Invalid("limit "+l.Name(), l, problem,
 		fmt.Sprintf("set memstore.Config.MaxKeys (max_keys in a rules file) to %d, or lower the limit's count", enough))}
 }
 
@@ -141,6 +149,7 @@ func (z sizes) tooSmallFor(l *weir.Limit) error {
 type RoomError struct {
 	Limit   *weir.Limit // the limit, or its Penalty
 	Problem string      // what is missing, without the limit's name and without a remedy
+	Enough  int         // Config.MaxKeys that has room for one key of the limit; 0 where that is not what is missing
 	err     error
 }
 

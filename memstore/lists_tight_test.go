@@ -179,7 +179,7 @@ func TestSlotsOfOneCellInACrowd(t *testing.T) {
 	}
 	out := make([]weir.Decision, 1)
 	for i := range 4000 { // of every part of the store
-		if _, _, err := d.Store.Take(context.Background(), []weir.Take{{Limit: filler, Key: weir.Key{0: byte(i), 1: byte(i >> 8), 2: 1}, Cost: 1}}, out); err != nil {
+		if _, _, err := d.Take(context.Background(), []weir.Take{{Limit: filler, Key: weir.Key{0: byte(i), 1: byte(i >> 8), 2: 1}, Cost: 1}}, out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestSlotsOfOneCellInACrowd(t *testing.T) {
 			back := []weir.Return{{Limit: l, Key: at.Key, Tag: 7, Slot: at.Slot}}
 			out := make([]weir.Decision, 1)
 			for range rounds {
-				ok, _, err := d.Store.Take(context.Background(), []weir.Take{at}, out)
+				ok, _, err := d.Take(context.Background(), []weir.Take{at}, out)
 				if !ok || err != nil || out[0].Mode != weir.Overflow {
 					t.Errorf("caller %d: %+v, %v", caller, out[0], err)
 					return

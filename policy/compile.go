@@ -33,8 +33,6 @@ func compile(config Config, in inputs) (*Policy, Diagnostics) {
 	c.lintPatterns()
 	if c.found.Err() == nil {
 		c.lint() // what only a policy that works can be asked
-	}
-	if c.found.Err() == nil && c.inputs.fits != nil {
 		c.fits()
 	}
 	if c.found.Err() != nil {

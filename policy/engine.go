@@ -89,7 +89,11 @@ func (e *Engine) Swap(p *Policy) error {
 	}
 	e.swapping.Lock()
 	defer e.swapping.Unlock()
-	if err := expect.Only(e.store, p.reserved(e.guests), p.Limits()...); err != nil {
+	err := expect.Only(e.store, p.reserved(e.guests), p.Limits()...)
+	if err != nil && len(e.guests) > 0 {
+		err = expect.Only(e.store, p.reserved(nil), p.Limits()...) // what the rules ask for comes first
+	}
+	if err != nil {
 		return err
 	}
 	e.current.Store(p)

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/weirhq/weir"
+import (
+	"slices"
+
+	"github.com/weirhq/weir"
+)
 
 // Misfit is something of a policy that a store has no room for: see [Source].Fits.
 type Misfit struct {
@@ -16,15 +20,37 @@ type Misfit struct {
 	Message, Hint string
 }
 
-// fits asks the store and notes what it says at the fields that it is about.
+// fits asks the store about a policy that is right in all else, and notes what it says
+// at the fields that it is about. A rule hears of its room once: of what is refused, else
+// of how many callers it has room for, else of how large they are.
 func (c *compiler) fits() {
-	for _, m := range c.inputs.fits(c.policy) {
-		if path := c.placeOf(m.Limit); m.Severity == Warning {
-			c.warn("little-room", path, m.Message, m.Hint)
-		} else {
-			c.refuse("no-room", path, Span{}, m.Message, m.Hint)
+	var misfits []Misfit
+	if c.found.Err() == nil && c.inputs.fits != nil {
+		misfits = c.inputs.fits(c.policy)
+	}
+	refused := map[*rule]bool{}
+	for _, m := range misfits {
+		if m.Severity == Error {
+			c.refuse("no-room", c.placeOf(m.Limit), Span{}, m.Message, m.Hint)
+			refused[c.policy.ruleOf(m.Limit)] = true
 		}
 	}
+	warned := c.littleRoom(refused)
+	for _, m := range misfits {
+		if r := c.policy.ruleOf(m.Limit); m.Severity == Warning && !refused[r] && !warned[r] {
+			c.warn("little-room", c.placeOf(m.Limit), m.Message, m.Hint)
+		}
+	}
+}
+
+// ruleOf is the rule that has a limit; nil without one.
+func (p *Policy) ruleOf(l *weir.Limit) *rule {
+	for _, r := range p.rules {
+		if l != nil && slices.Contains(r.Limits, l) {
+			return r
+		}
+	}
+	return nil
 }
 
 // placeOf is the path of the text of a limit. Without a limit it is that of the last

@@ -14,8 +14,8 @@ plans:
   free: 1/s
   paid: [{name: burst, limit: 7/s}, 9/min block 5m]
 rules:
-  - {name: one, limit: 2/s block 1m, max_keys: 70}
-  - {name: some, limits: [3/s, {name: day, limit: 4/day}], max_keys: 80}
+  - {name: one, limit: 2/s block 1m, max_keys: 1000}
+  - {name: some, limits: [3/s, {name: day, limit: 4/day}], max_keys: 20000}
   - {name: planned, plan: "header:X-Plan", default_plan: free}
 client_ip: {trusted_proxies: [10.0.0.0/8], header: X-Forwarded-For, trusted_headers: [X-Plan]}
 `

@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/weirhq/weir"
 )
@@ -77,6 +79,32 @@ func slotted(lists ...[]wording) bool {
 	return false
 }
 
+// sharedName says why a limit has the name of one before it in its list.
+func sharedName(w wording, slot string, list []wording) string {
+	named := func(other wording) bool { return other.slot == slot }
+	switch {
+	case w.slot != "":
+		return "another limit of the list is named " + slot + " as well"
+	case slices.ContainsFunc(list, named):
+		return fmt.Sprintf("it is named %s unless it gets a name, and another limit of the list has that for its name", slot)
+	default:
+		return fmt.Sprintf("it and another limit of the list are both named %s unless they get names", slot)
+	}
+}
+
+// freeName is a name that no limit of a list has, or was told to take.
+func freeName(list []wording, taken map[string]bool) string {
+	for n := 1; ; n++ {
+		name := "more"
+		if n > 1 {
+			name += strconv.Itoa(n)
+		}
+		if !taken[name] && !slices.ContainsFunc(list, func(w wording) bool { return cmp.Or(w.slot, w.spec.Slot()) == name }) {
+			return name
+		}
+	}
+}
+
 // quota compiles a list of limits for a rule.
 func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 	q := &quota{}
@@ -89,8 +117,9 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 		}
 		slot := cmp.Or(w.slot, w.spec.Slot())
 		if taken[slot] {
-			c.refuse("duplicate-slot", w.path, Span{}, "another limit of the list is named "+slot+" as well",
-				"name one of them: {name: burst, limit: 20/s}")
+			name := freeName(list, taken)
+			taken[name] = true
+			c.refuse("duplicate-slot", w.path, Span{}, sharedName(w, slot, list), fmt.Sprintf("name this one: {name: %s, limit: %s}", name, w.text))
 			continue
 		}
 		taken[slot] = true

@@ -113,7 +113,7 @@ func setInteger(name, text string, f field, v reflect.Value) complaint {
 	}
 	if c := checkRange(name, text, n, f); err != nil || c != (complaint{}) {
 		if c == (complaint{}) {
-			c = outOfRange(name, text, f)
+			c = outOfRange(name, text, n, f)
 		}
 		return c
 	}
@@ -132,11 +132,15 @@ func checkRange(name, text string, n int64, f field) complaint {
 	case n == 0:
 		return complaint{"out-of-range", name + " is at least " + ranged(f, f.min) + "; 0 does not mean without bound", "leave the field out for its default"}
 	}
-	return outOfRange(name, text, f)
+	return outOfRange(name, text, n, f)
 }
 
-func outOfRange(name, text string, f field) complaint {
-	return complaint{"out-of-range", fmt.Sprintf("%s is %s to %s, not %s", name, ranged(f, f.min), ranged(f, f.max), text), ""}
+func outOfRange(name, text string, n int64, f field) complaint {
+	hint := "write " + ranged(f, f.max) + " or less"
+	if n < f.min {
+		hint = "write " + ranged(f, f.min) + " or more"
+	}
+	return complaint{"out-of-range", fmt.Sprintf("%s is %s to %s, not %s", name, ranged(f, f.min), ranged(f, f.max), text), hint}
 }
 
 // ranged prints an end of a field's range.
@@ -149,6 +153,9 @@ func ranged(f field, n int64) string {
 
 func setDuration(name, text string, f field, v reflect.Value) complaint {
 	d, problem, hint := duration.Parse(text)
+	if problem == duration.TooLong && f.max > 0 {
+		return outOfRange(name, text, int64(duration.Longest), f)
+	}
 	if problem != "" {
 		if strings.Trim(text, "0123456789") == "" && strings.Trim(text, "0") != "" {
 			hint = "a number alone has no unit: write " + text + "s, or another such as 5m or 12h"

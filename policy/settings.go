@@ -94,10 +94,29 @@ func (c *compiler) memory() {
 		total += n
 		if n > 0 && total > room {
 			c.refuse("no-room", element("rules", i)+".max_keys", Span{}, fmt.Sprintf("the rules up to here keep room for %d callers, and %d of memory.max_keys %d can be kept", total, room, most),
-				"write less, or raise memory.max_keys")
+				c.largerTable())
 			return
 		}
 	}
+}
+
+// largerTable says which table can keep what all rules of the file ask for.
+func (c *compiler) largerTable() string {
+	// A store has up to so many parts, and each has as much of a rule's room. Listeners
+	// beside the rules get some that is rounded up as well.
+	const parts, beside = 64, 4
+	total := beside * parts
+	for i := range c.config.Rules {
+		total += (c.config.Rules[i].MaxKeys + parts - 1) / parts * parts
+	}
+	for power := 100; power <= mostKeys; power *= 10 {
+		for _, n := range [...]int{power, 2 * power, 3 * power, 5 * power} {
+			if n <= mostKeys && roomFor(n) >= total {
+				return fmt.Sprintf("set memory.max_keys to %d", n)
+			}
+		}
+	}
+	return fmt.Sprintf("no table has so much room: let the rules keep %d together, and set memory.max_keys to %d", roomFor(mostKeys)/2, mostKeys)
 }
 
 // roomFor is how many keys of a table of this size can be kept for rules: half of

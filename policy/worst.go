@@ -136,15 +136,18 @@ func (w *WorstCase) String() string {
 // Room is one line: `room for 87,500 callers (14,000 kB), 14,583 new ones a second;
 // one is remembered for 6s to 1m`.
 func (w *WorstCase) Room() string {
+	if w.Keys == 0 {
+		return "room for no caller"
+	}
 	if w.AtOnce > 0 {
-		return fmt.Sprintf("room for %s callers with requests in flight (%s kB)", grouped(w.Keys), grouped((w.Bytes+999)/1000))
+		return fmt.Sprintf("room for %s with requests in flight (%s kB)", callers(w.Keys), grouped((w.Bytes+999)/1000))
 	}
 	held := duration.Format(w.PinnedOne)
 	if w.PinnedFull > w.PinnedOne {
 		held += " to " + duration.Format(w.PinnedFull)
 	}
 	count, unit := w.pace()
-	return fmt.Sprintf("room for %s callers (%s kB), %s new ones %s; one is remembered for %s", grouped(w.Keys), grouped((w.Bytes+999)/1000), grouped(count), unit, held)
+	return fmt.Sprintf("room for %s (%s kB), %s new ones %s; one is remembered for %s", callers(w.Keys), grouped((w.Bytes+999)/1000), grouped(count), unit, held)
 }
 
 // pace is how many new callers the room is enough for in the shortest time in
@@ -173,6 +176,17 @@ func grouped(n int64) string {
 	return s
 }
 
+// callers counts some, as a sentence does.
+func callers(n int64) string {
+	switch n {
+	case 0:
+		return "no caller"
+	case 1:
+		return "1 caller"
+	}
+	return grouped(n) + " callers"
+}
+
 // shares is how many places of the table are kept for each rule: what it asks
 // for, or an equal part of what is left (see memstore.Config).
 func (p *Policy) shares() []int64 {
@@ -197,16 +211,8 @@ func (p *Policy) shares() []int64 {
 // longWait is as long as clients and proxies commonly wait for an answer.
 const longWait = time.Minute
 
-// The lints of room.
-const (
-	// newKeysPerSecond is what a limit's share should hold out against.
-	newKeysPerSecond = 1000
-	// enoughKeys is enough for any limit: to hold out against a flood of new
-	// callers for a day would take a table of 86 million.
-	enoughKeys = 10_000
-)
-
-// lintRoom looks at what limits ask of the memory, and of those who wait.
+// lintRoom looks at what limits ask of those who wait, and of a memory that a restart
+// forgets.
 func (c *compiler) lintRoom() {
 	all := c.policy.Worst()
 	for _, r := range c.policy.rules {
@@ -215,7 +221,6 @@ func (c *compiler) lintRoom() {
 			path += ".limit"
 		}
 		const day = 24 * time.Hour
-		var tight WorstCase // the limit of the rule that is farthest from what it needs
 		for _, w := range all {
 			if w.Rule != r.Name {
 				continue
@@ -228,49 +233,6 @@ func (c *compiler) lintRoom() {
 				c.warn("long-wait", path, fmt.Sprintf("limit %s keeps a request waiting for up to %s: whoever has sent it has given up by then, or a proxy between", w.Text, duration.Format(w.LongestDelay)),
 					"write a shorter wait, such as wait 10s: who would wait longer is refused and told when to come back")
 			}
-			if w.lacks() > tight.lacks() {
-				tight = w
-			}
-		}
-		if r.counts() && tight.lacks() > 0 {
-			count, unit := tight.pace()
-			c.warn("little-room", path, fmt.Sprintf("limit %s has room for %s callers, each for %s or longer: if more than %s new ones %s come, those without room may %s",
-				tight.Text, grouped(tight.Keys), duration.Format(tight.PinnedOne), grouped(count), unit, c.withoutRoom()),
-				fmt.Sprintf("raise memory.max_keys, or give the rule max_keys: %d", tight.needs()*places(r.fallback.limits)))
 		}
 	}
-}
-
-// withoutRoom says what happens to a caller for whom there is no room.
-func (c *compiler) withoutRoom() string {
-	switch c.config.Memory.OnFull {
-	case OnFullRefuse:
-		return "be refused"
-	case OnFullAdmit:
-		return "pass uncounted"
-	case OnFullOverflow:
-	}
-	return "share counts, and are refused too early"
-}
-
-// needs is how many callers the limit should have room for; lacks is how many more
-// that is than it has. Of slots nobody knows: a caller has his for as long as his
-// requests last.
-func (w *WorstCase) needs() int64 {
-	if w.AtOnce > 0 {
-		return 0
-	}
-	const each = time.Second / newKeysPerSecond // one place for each of so many
-	return min(int64(w.PinnedOne/each), enoughKeys)
-}
-func (w *WorstCase) lacks() int64 { return w.needs() - w.Keys }
-
-// counts reports whether a rule has more than one caller.
-func (r *rule) counts() bool {
-	for _, p := range r.key {
-		if p.origin != fromConst {
-			return true
-		}
-	}
-	return false
 }

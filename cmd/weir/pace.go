@@ -39,8 +39,8 @@ SIGINT and SIGTERM end it: nothing more is passed on or run. A line that was beg
 passed on to its end, as far as that comes within a second. A command that runs gets
 SIGTERM, itself and not what it has started.
 
-Exit codes: 1 when a command fails or an input cannot be read, 130 when
-interrupted.`
+Exit codes: 1 when a command fails or an input cannot be read, 2 for a limit or a
+flag that cannot be, 130 when interrupted.`
 
 func newPaceCmd(env *Env) *cobra.Command {
 	var flags paceFlags
@@ -140,7 +140,7 @@ func newPacer(env *Env, text string) (*pacer, error) {
 	if err := unpaced(limit.Spec()); err != nil {
 		return nil, err
 	}
-	store, err := memstore.New(memstore.Config{MaxKeys: paceKeys, Now: env.storeClock()})
+	store, err := paceStore(env, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,31 @@ func unpaced(s weir.Spec) error {
 	return nil
 }
 
-// paceKeys is room for the one key that there is.
-const paceKeys = 1024
+// A store for one key, which takes as much room as its limit needs: from the least to
+// more than any limit takes that can be written.
+const (
+	paceKeys     = 1 << 10
+	mostPaceKeys = 1 << 24
+)
+
+// paceStore makes the smallest of the stores, each twice as large as the one before,
+// that a key of the limit fits in.
+func paceStore(env *Env, limit *weir.Limit) (*memstore.Store, error) {
+	for keys := paceKeys; ; keys *= 2 {
+		store, err := memstore.New(memstore.Config{MaxKeys: keys, Now: env.storeClock()})
+		if err != nil {
+			return nil, err
+		}
+		err = store.Expect(limit)
+		_, small := errors.AsType[*memstore.RoomError](err)
+		switch {
+		case small && keys >= mostPaceKeys:
+			return nil, usagef("limit %s: it remembers more than pace has room for; write a smaller count", limit)
+		case !small:
+			return store, err
+		}
+	}
+}
 
 // storeClock is a clock for a store: it begins at the wall clock's time, and runs
 // with the monotonic one.

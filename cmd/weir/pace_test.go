@@ -108,6 +108,19 @@ func TestPaceRefusesLimits(t *testing.T) {
 	}
 }
 
+// The one key that there is has room, whatever the limit.
+func TestPaceHasRoomForAnyLimit(t *testing.T) {
+	for _, text := range []string{
+		"10/s", "447/s sliding-log", "1000/min sliding-log", "4095/s sliding-log", "1/s sliding-log overdraft 4095", "4095/s overdraft 4095 sliding-log",
+		"4503599627370495 per 1d fixed-window", "1/month calendar Europe/Berlin", "5/s sliding-window", "5/min leaky-bucket wait 1d", "unlimited",
+	} {
+		s := newTimed(strings.NewReader("line\n"))
+		if code := run([]string{"pace", text}, &s.Env); code != exitOK || s.out.String() != "0s line\n" {
+			t.Errorf("%s: exit code %d, %q, %s", text, code, &s.out, &s.stderr)
+		}
+	}
+}
+
 // A line of any length costs one unit and is passed on as it is, in pieces that fit
 // into the memory of one.
 func TestPaceLongLines(t *testing.T) {

@@ -26,7 +26,8 @@ const takeLong = `Ask a daemon to take units of KEY under LIMIT, such as
 
 KEY is any text; states are kept by key and period, apart from those of rules.
 
-Exit codes: 5 when refused, 6 when the daemon cannot be reached.`
+Exit codes: 2 for a limit or a flag that cannot be, or that the daemon refuses, 5
+when the units are refused, 6 when the daemon cannot be reached.`
 
 func newTakeCmd(env *Env) *cobra.Command {
 	var flags takeFlags

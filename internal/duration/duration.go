@@ -1,6 +1,8 @@
 package duration
 
 import (
+	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +15,7 @@ const (
 )
 
 // Longest is beyond every span: 2^52 µs, 142 years.
-const Longest = 1 << 52 * time.Microsecond
+const Longest time.Duration = 1 << 52 * time.Microsecond
 
 // units are those of a printed duration, largest first.
 var units = [...]struct {
@@ -30,8 +32,9 @@ var units = [...]struct {
 
 // What is wrong with durations, where a caller may know better what to write instead.
 const (
-	NoDuration = "not a duration"         // it has no number, or no unit
-	TooShort   = "it lasts at least 1 µs" // or is 0, or negative
+	NoDuration = "not a duration"          // it has no number, or no unit
+	TooShort   = "it lasts at least 1 µs"  // or is 0, or negative
+	TooLong    = "it lasts at most 52124d" // in whole days, which is what can be written: 142 years
 )
 
 // Remedy is what to write in the place of a text that is none.
@@ -44,13 +47,14 @@ func Parse(text string) (d time.Duration, problem, remedy string) {
 	if problem != "" {
 		return 0, problem, Remedy
 	}
-	if problem = Check(d); problem != "" {
-		return 0, problem, ""
+	if problem, remedy = Check(d); problem != "" {
+		return 0, problem, remedy
 	}
 	return d, "", ""
 }
 
-// Read reads a text as a span that may be too long, or have parts of a microsecond.
+// Read reads a text as a span that may be too long, or have parts of a microsecond. One
+// of more days than can be counted is Longest.
 func Read(text string) (d time.Duration, problem string) {
 	d, err := read(text)
 	switch {
@@ -64,17 +68,24 @@ func Read(text string) (d time.Duration, problem string) {
 	return d, ""
 }
 
-// Check says why no clock of whole microseconds can keep a span; "" where one can.
-func Check(d time.Duration) (problem string) {
+// Check says why no clock of whole microseconds can keep a span, and what to write
+// instead; "" where one can.
+func Check(d time.Duration) (problem, remedy string) {
 	switch {
 	case d < time.Microsecond:
-		return TooShort
-	case d%time.Microsecond != 0:
-		return "time is whole microseconds"
+		return TooShort, Remedy
 	case d >= Longest:
-		return "it lasts at most 142 years"
+		return TooLong, AtMost(Longest)
+	case d%time.Microsecond != 0:
+		return "time is whole microseconds", "write " + Format(d.Truncate(time.Microsecond))
 	}
-	return ""
+	return "", ""
+}
+
+// AtMost is what to write in the place of a span that is too long: whole days of the
+// longest that is not.
+func AtMost(longest time.Duration) string {
+	return "write " + Format(longest.Truncate(Day)) + " or less"
 }
 
 // Format prints a span as Parse reads it: whole units, largest first, none that is
@@ -101,23 +112,34 @@ func read(text string) (time.Duration, error) {
 	}
 	days, rest, ok := strings.Cut(text, "d")
 	if !ok {
-		return time.ParseDuration(text)
+		return readGo(text)
 	}
-	n, err := strconv.ParseUint(days, 10, 32)
-	if err != nil {
+	n, err := strconv.ParseUint(days, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, err
 	}
-	const most = uint64(1<<63-1) / uint64(Day)
-	if n > most {
-		return 0, strconv.ErrRange
+	d := Longest
+	if n <= uint64(Longest/Day) {
+		d = time.Duration(n) * Day
 	}
-	d := time.Duration(n) * Day
 	if rest == "" {
 		return d, nil
 	}
-	r, err := time.ParseDuration(rest)
-	if err != nil || rest[0] == '-' || rest[0] == '+' || d+r < d {
+	r, err := readGo(rest)
+	if err != nil || rest[0] == '-' || rest[0] == '+' {
 		return 0, strconv.ErrSyntax
 	}
-	return d + r, nil
+	return d + min(r, Longest), nil
+}
+
+// spans is Go's form of a duration that is not negative.
+var spans = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+
+// readGo reads Go's form. What Go cannot count is Longest.
+func readGo(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil && spans.MatchString(text) {
+		return Longest, nil
+	}
+	return d, err
 }

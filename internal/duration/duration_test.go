@@ -33,15 +33,20 @@ func TestParse(t *testing.T) {
 	}
 	const remedy = "write one such as 30s, 15m (minutes), 12h or 30d"
 	bad("", "a duration is missing", remedy)
-	for _, text := range []string{"soon", "10", "+1s", " 1s", "1s ", "min", "1d-1s", "1d+1s", "4294967296d", "200000d", "106751d24h"} {
+	for _, text := range []string{"soon", "10", "+1s", " 1s", "1s ", "min", "1d-1s", "1d+1s", "-200000d", "200000dx", "142y"} {
 		bad(text, "not a duration", remedy)
 	}
 	for _, text := range []string{"0", "0s", "-1s", "0d"} {
 		bad(text, "it lasts at least 1 µs", remedy)
 	}
-	bad("999ns", "it lasts at least 1 µs", "")
-	bad("1500ns", "time is whole microseconds", "")
-	bad("60000d", "it lasts at most 142 years", "")
+	bad("999ns", "it lasts at least 1 µs", remedy)
+	bad("1500ns", "time is whole microseconds", "write 1us")
+	for _, text := range []string{"52125d", "60000d", "106751d24h", "200000d", "4294967296d", "99999999999999999999d", "52124d2000000h", "9000000000s", "99999999999999999999s", "1d99999999999h", "1251000h"} {
+		bad(text, "it lasts at most 52124d", "write 52124d or less")
+	}
+	if d, problem, _ := duration.Parse("52124d"); d != 52124*duration.Day || problem != "" {
+		t.Errorf("the longest of whole days: %s, %s", d, problem)
+	}
 }
 
 func TestFormat(t *testing.T) {

@@ -34,7 +34,23 @@ func (r *Report) barTable() Table {
 			}
 		}
 	}
+	t.Notes = r.doubts()
 	return t
+}
+
+// doubts says why a bar that is missed, or met, may be so by chance.
+func (r *Report) doubts() (list []string) {
+	if r.Machine.busy() {
+		list = append(list, fmt.Sprintf("the machine was busy before the run began, with a load average of %s: what is MISSED or met here may not be so on a quiet one", r.Machine.LoadBegan))
+	}
+	rounds := 0
+	for i := range r.Results {
+		rounds = max(rounds, len(r.Results[i].Samples))
+	}
+	if rounds == 1 {
+		list = append(list, "one round: what is MISSED or met here by less than two runs differ by is so by chance; -rounds 5 gives medians")
+	}
+	return list
 }
 
 // speedBars are those of one key set. Peers are the bar where many keys are in

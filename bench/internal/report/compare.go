@@ -17,10 +17,10 @@ const tie = 1.02
 func ours(name string) bool { return strings.HasPrefix(name, "weir ") }
 
 // compare says how a row of weir's stands beside the peers and the floor, and
-// nothing of other rows.
-func (r *Report) compare(c *lineup.Contender, set string, columns []column) string {
+// nothing of other rows: figure by figure.
+func (r *Report) compare(c *lineup.Contender, set string, columns []column) []string {
 	if c.Kind != lineup.Weir {
-		return ""
+		return nil
 	}
 	var list []string
 	for _, figure := range []string{measure.Serial, measure.ParallelOne, measure.ParallelAll} {
@@ -31,8 +31,13 @@ func (r *Report) compare(c *lineup.Contender, set string, columns []column) stri
 	if above, ok := r.aboveBare(c.Name, set); ok {
 		list = append(list, fmt.Sprintf("bare %+.0f ns", above))
 	}
-	list = append(list, r.losses(c, measure.Speed, set, columns))
-	return strings.Join(list, "; ")
+	losses := r.losses(c, measure.Speed, set, columns)
+	for i := range list {
+		if i < len(list)-1 || len(losses) > 0 {
+			list[i] += ";"
+		}
+	}
+	return append(list, losses...)
 }
 
 // ofFastest is what a contender takes of the time of the fastest peer of some
@@ -66,10 +71,10 @@ func (r *Report) least(part, set, figure string, kinds ...lineup.Kind) (v float6
 	return v, name
 }
 
-// losses names the columns in which a peer has less than a row of ours.
-func (r *Report) losses(c *lineup.Contender, part, set string, columns []column) string {
+// losses names the columns in which a peer has less than a row of ours, one by one.
+func (r *Report) losses(c *lineup.Contender, part, set string, columns []column) []string {
 	if c.Kind != lineup.Weir {
-		return ""
+		return nil
 	}
 	var lost []string
 	compared := false
@@ -86,12 +91,15 @@ func (r *Report) losses(c *lineup.Contender, part, set string, columns []column)
 	}
 	switch {
 	case !compared:
-		return ""
+		return nil
 	case len(lost) == 0:
-		return "loses nothing"
-	default:
-		return "LOSES " + strings.Join(lost, ", ")
+		return []string{"loses nothing"}
 	}
+	lost[0] = "LOSES " + lost[0]
+	for i := range len(lost) - 1 {
+		lost[i] += ","
+	}
+	return lost
 }
 
 // called adds to a name what its owner does not do, or not well.

@@ -56,8 +56,8 @@ func (r *Report) latencyTable() Table {
 
 func (r *Report) latencyRow(phase string, res *Result, c *lineup.Contender) Row {
 	columns := latencyColumns(phase)
-	row := Row{Name: res.Contender, Cells: append([]string{phase}, cells(res, columns)...)}
-	row.Remark = remarks(res, append(happened(phase, res, c), r.losses(c, measure.Latency, res.Set, columns))...)
+	row := Row{Name: res.Contender, Called: res.Contender + ", " + phase, Cells: append([]string{phase}, cells(res, columns)...)}
+	row.Remark, row.Stands = remarks(res, happened(phase, res, c)...), r.losses(c, measure.Latency, res.Set, columns)
 	return row
 }
 

@@ -25,7 +25,10 @@ func TestLatencyIsToldInMicroseconds(t *testing.T) {
 	add(r, measure.Latency, measure.Growth, "weir Take", phase(measure.Growth, [5]float64{300, 900, 9996, 99_960, 120_000}, nil))
 	add(r, measure.Latency, measure.Growth, "go-limiter memorystore", phase(measure.Growth, [5]float64{400, 900, 12_000, 100_000, 80_000}, nil))
 	got := text(t, r)
-	if l := rowOf(t, got, "weir Take", measure.Growth); l != "weir Take growth 0.30 0.90 10.0 100 120 – LOSES longest to go-limiter memorystore (80.0)" {
+	if l := rowOf(t, got, "weir Take", measure.Growth); l != "weir Take growth 0.30 0.90 10.0 100 120 –" {
+		t.Errorf("%q", l)
+	}
+	if l := line(t, got, "weir Take, growth: "); l != "weir Take, growth: LOSES longest to go-limiter memorystore (80.0)" {
 		t.Errorf("%q", l)
 	}
 	if !strings.Contains(got, "reading the clock is in each figure: 40 to 40 ns") {
@@ -58,14 +61,19 @@ func TestAFloodSaysWhatBecameOfTheCallers(t *testing.T) {
 	add(r, measure.Latency, measure.Flood, "throttled GCRA, LRU", flood(9, 0, 5, 1))
 	got := text(t, r)
 	for _, want := range []struct{ name, phase, end string }{
-		{"weir Take", measure.Flood, " 3.0 9 strangers were refused, for they shared cells; loses nothing"},
-		{"weir Take", measure.Known, " he stays limited; loses nothing"},
+		{"weir Take", measure.Flood, " 3.0 9 strangers were refused, for they shared cells"},
+		{"weir Take", measure.Known, " he stays limited"},
 		{"throttled GCRA, map", measure.Flood, " 99.0 NO BOUND: it keeps all 1000"},
 		{"throttled GCRA, LRU", measure.Flood, " 0.10 9.0"},
 		{"throttled GCRA, LRU", measure.Known, " – LETS HIM THROUGH 5 times beyond his limit; FORGETS a caller at his limit who does not ask during the flood"},
 	} {
 		if l := rowOf(t, got, want.name, want.phase); !strings.HasSuffix(l, want.end) {
 			t.Errorf("%q, want it to end with %q", l, want.end)
+		}
+	}
+	for _, phase := range []string{measure.Flood, measure.Known} {
+		if l := line(t, got, "weir Take, "+phase+": "); !strings.HasSuffix(l, ": loses nothing") {
+			t.Errorf("%q", l)
 		}
 	}
 }

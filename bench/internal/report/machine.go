@@ -93,6 +93,12 @@ func versions() []string {
 // quiet is the load average above which a machine is busy with something else.
 const quiet = 0.5
 
+// busy reports whether something else ran before the run began, as far as is known.
+func (m *Machine) busy() bool {
+	load, err := strconv.ParseFloat(m.LoadBegan, 64)
+	return err == nil && load > quiet
+}
+
 // lines is what stands above the tables.
 func (m *Machine) lines() []string {
 	lines := []string{
@@ -101,7 +107,7 @@ func (m *Machine) lines() []string {
 		"command   " + m.Command,
 		"versions  " + strings.Join(m.Versions, ", "),
 	}
-	if load, err := strconv.ParseFloat(m.LoadBegan, 64); err == nil && load > quiet {
+	if m.busy() {
 		lines = append(lines, "WARNING   the machine was busy before the run began: do not quote these figures")
 	}
 	return lines

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,6 +23,17 @@ type Row struct {
 	Name   string   // whose it is
 	Cells  []string // one for each column
 	Remark string   // what the figures do not say
+	Stands []string // how it stands beside the others, figure by figure, each with its comma or semicolon
+	Called string   // what Name is called where that is told below the table; "" for Name
+}
+
+// said is all that is said of a row, in one line.
+func (row *Row) said() string {
+	stands := strings.Join(row.Stands, " ")
+	if row.Remark == "" || stands == "" {
+		return row.Remark + stands
+	}
+	return row.Remark + "; " + stands
 }
 
 // none is an empty cell.
@@ -63,12 +76,71 @@ func (t *Table) text(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n%s\n\n", t.Title)
 	line("", t.Columns, "")
+	beside := t.fits(widths)
 	for _, row := range t.Rows {
-		line(row.Name, row.Cells, row.Remark)
+		if beside {
+			line(row.Name, row.Cells, row.said())
+		} else {
+			line(row.Name, row.Cells, row.Remark)
+		}
+	}
+	if !beside {
+		t.stands(b)
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintf(b, "(%s)\n", note)
 	}
+}
+
+// widest is how long a line of the text is at most, but for remarks that are no figures.
+const widest = 120
+
+// fits reports whether the lines of a table have room for how their rows stand.
+func (t *Table) fits(widths []int) bool {
+	const gap = 2
+	figures := 0
+	for _, width := range widths {
+		figures += width + gap
+	}
+	return !slices.ContainsFunc(t.Rows, func(row Row) bool {
+		return len(row.Stands) > 0 && figures+utf8.RuneCountInString(row.said()) > widest
+	})
+}
+
+// stands tells below a table how its rows stand, each of them in a line of its own that
+// goes on below where it is long.
+func (t *Table) stands(b *strings.Builder) {
+	b.WriteByte('\n')
+	for _, row := range t.Rows {
+		if len(row.Stands) > 0 {
+			wrap(b, cmp.Or(row.Called, row.Name)+": ", row.Stands)
+		}
+	}
+	if len(t.Notes) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+// wrap writes parts behind a head, and indents what has no room in the line.
+func wrap(b *strings.Builder, head string, parts []string) {
+	indent := utf8.RuneCountInString(head)
+	b.WriteString(head)
+	at := indent
+	for i, part := range parts {
+		long := utf8.RuneCountInString(part)
+		switch {
+		case i == 0:
+		case at+1+long > widest:
+			fmt.Fprintf(b, "\n%*s", indent, "")
+			at = indent
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(part)
+		at += long
+	}
+	b.WriteByte('\n')
 }
 
 // WriteMarkdown prints the report for a page.
@@ -90,7 +162,7 @@ func (t *Table) markdown(b *strings.Builder) {
 		if ours(name) {
 			name = "**" + name + "**"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(row.Cells, " | "), row.Remark)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(row.Cells, " | "), row.said())
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintf(b, "\n(%s)\n", note)

@@ -97,7 +97,7 @@ func (r *Report) speedTable(set string) Table {
 	}
 	for i, res := range results {
 		row := Row{Name: res.Contender, Cells: cells(res, shown)}
-		row.Remark = remarks(res, contenders[i].Remark, r.compare(&contenders[i], set, shown))
+		row.Remark, row.Stands = remarks(res, contenders[i].Remark), r.compare(&contenders[i], set, shown)
 		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = []string{spread(results, measure.Serial)}

@@ -29,38 +29,69 @@ func standIn(p *policy.Policy) (*memstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = policy.NewEngine(policy.EngineConfig{Policy: p, Store: store, Guests: guests(p)})
-	return store, err
+	brought := guests(p)
+	if _, err = policy.NewEngine(policy.EngineConfig{Policy: p, Store: store, Guests: brought}); err != nil {
+		return nil, err
+	}
+	for _, rule := range brought {
+		if err := store.Expect(few(rule)...); err != nil {
+			return nil, &guestError{err}
+		}
+	}
+	return store, nil
+}
+
+// few are as many limits as callers may bring at least that are in use at a time.
+func few(rule string) []*weir.Limit {
+	var limits [4]*weir.Limit
+	for i := range limits {
+		limits[i] = weir.MustLimit(rule, fmt.Sprintf("%d/s", i+1))
+	}
+	return limits[:]
+}
+
+// guestError says that the rules leave no room for the limits that callers bring.
+type guestError struct{ err error }
+
+func (e *guestError) Error() string {
+	return fmt.Sprintf("the rules' limits take the room of those that callers of /v1/take bring: %v", e.err)
 }
 
 // refused makes misfits of what a store says. All have one remedy: a table that is
 // large enough for everything.
 func refused(p *policy.Policy, err error) (list []policy.Misfit) {
-	remedy := ""
-	if n := enoughKeys(p, func(*memstore.Store) bool { return true }); n > 0 {
-		remedy = fmt.Sprintf("set memory.max_keys to %d, or ", n)
+	table := ""
+	if n := cmp.Or(enoughKeys(p, roomy), enoughKeys(p, func(*memstore.Store) bool { return true })); n > 0 {
+		table = fmt.Sprintf("set memory.max_keys to %d", n)
 	}
 	for _, one := range apart(err) {
 		var room *memstore.RoomError
 		var field *weir.FieldError
-		m := policy.Misfit{Message: one.Error()}
+		var guest *guestError
+		m := policy.Misfit{Message: one.Error(), Hint: table}
 		switch {
+		case errors.As(one, &guest):
+			m.Message = "the rules have so many limits that none is left for those that callers of /v1/take bring"
+			m.Hint = cmp.Or(table, "write fewer limits, or leave listen.http out")
 		case errors.As(one, &room) && errors.Is(one, weir.ErrInvalid):
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s: %s", m.Limit, room.Problem)
-			m.Hint = remedy + "lower its count"
+			m.Hint = cmp.Or(table, "lower its count")
 		case errors.As(one, &room):
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s, of %s, is one more than the table has room for: %s", m.Limit, m.Limit.Name(), room.Problem)
-			m.Hint = remedy + "write fewer limits"
+			m.Hint = cmp.Or(table, "write fewer limits")
 		case errors.As(one, &field):
-			m.Message = fmt.Sprintf("the rules keep room for %s callers, rounded up for each part of the table: %s", field.Value, field.Problem)
-			m.Hint = remedy + "keep less"
+			m.Message = fmt.Sprintf("the rules keep %s of memory.max_keys for themselves, rounded up for each part of the table: %s", field.Value, field.Problem)
+			m.Hint = cmp.Or(table, "let the rules keep less")
 		}
 		list = append(list, m)
 	}
 	return list
 }
+
+// roomy reports that no rule of a store has less than a key of its takes.
+func roomy(s *memstore.Store) bool { return len(s.Cramped()) == 0 }
 
 // written is the limit of the file that a store speaks of: itself, or that of which it
 // is the penalty.
@@ -91,8 +122,8 @@ func cramped(p *policy.Policy, names []string) (list []policy.Misfit) {
 		return nil
 	}
 	hint := "lower its count"
-	if n := enoughKeys(p, func(s *memstore.Store) bool { return len(s.Cramped()) == 0 }); n > 0 {
-		hint = fmt.Sprintf("set memory.max_keys to %d, or %s", n, hint)
+	if n := enoughKeys(p, roomy); n > 0 {
+		hint = fmt.Sprintf("set memory.max_keys to %d", n)
 	}
 	for _, r := range p.Rules() {
 		if !slices.Contains(names, r.Name) {

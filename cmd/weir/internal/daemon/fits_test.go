@@ -38,6 +38,16 @@ func rulesOf(n int, line string) string {
 	return b.String()
 }
 
+// What is kept for callers who bring limits gives way to what rules ask for.
+func TestRulesMayKeepAllThatCanBeKept(t *testing.T) {
+	for keys, want := range map[int]bool{43_712: true, 43_713: false} { // 64 parts of 683, and the next
+		p, found := loadFor("100000", fmt.Sprintf("rules: [{name: r, limit: 5/s, max_keys: %d}]\n", keys))
+		if ok := p != nil && found.Err() == nil; ok != want {
+			t.Errorf("%d: accepted %t\n%s", keys, ok, of(found, "no-room", ""))
+		}
+	}
+}
+
 // What the store would refuse is found when the file is loaded, at its place; and when
 // the remedy is followed nothing of it is left.
 func TestWhatTheStoreRefusesIsFoundInTheFile(t *testing.T) {
@@ -49,15 +59,19 @@ func TestWhatTheStoreRefusesIsFoundInTheFile(t *testing.T) {
 	}{
 		{
 			"slots that need more than a part of the table has", "20000", "rules:\n  - {name: jobs, limit: 4000 concurrent}\n",
-			"no-room", "one key of it takes the room of 4001", "stdin:5:25", true,
+			"no-room", "one caller takes 4001 of max_keys, and each of the table's 16 parts has 547 beside what rules may keep", "stdin:5:25", true,
 		},
 		{
 			"a log in a tiny table", "64", "rules:\n  - name: log\n    limits:\n      - 5/s\n      - {name: hour, limit: 200/h sliding-log}\n",
-			"no-room", "one key of it takes the room of", "stdin:8:29", true,
+			"no-room", "one caller takes 61 of max_keys, and the table has 28 beside what rules may keep", "stdin:8:29", true,
+		},
+		{
+			"limits that callers bring", "1000", rulesOf(125, "limit: 5/s"),
+			"no-room", "none is left for those that callers of /v1/take bring", "stdin:3:20", true,
 		},
 		{
 			"a plan", "5000", "plans: {free: 1/s, paid: 3000 concurrent}\nrules:\n  - {name: a, plan: {ip: {10.0.0.0/8: paid}}, default_plan: free}\n",
-			"no-room", "one key of it takes the room of 3001", "stdin:4:26", true,
+			"no-room", "one caller takes 3001 of max_keys", "stdin:4:26", true,
 		},
 		{
 			"more limits than there are cells for", "1000", rulesOf(126, "limit: 5/s"),

@@ -234,7 +234,7 @@ func told(server string, status int, h http.Header, body []byte) error {
 	var p problem.Document
 	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	ours := kind == "application/problem+json" && json.Unmarshal(body, &p) == nil
-	refused := status == http.StatusBadRequest && len(p.Errors) > 0 || status == http.StatusUnauthorized || status == http.StatusRequestEntityTooLarge
+	refused := status == http.StatusBadRequest && (len(p.Errors) > 0 || weirs(&p, status)) || status == http.StatusUnauthorized || status == http.StatusRequestEntityTooLarge
 	failed := status == http.StatusInternalServerError || status == http.StatusServiceUnavailable && p.Retryable != nil
 	e := &UnreachableError{Server: server, Status: status, Err: fmt.Errorf("it answers %d", status), Foreign: true}
 	switch {
@@ -246,6 +246,11 @@ func told(server string, status int, h http.Header, body []byte) error {
 		e.Err = fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	}
 	return e
+}
+
+// weirs reports whether a document is as weir writes those of a status.
+func weirs(p *problem.Document, status int) bool {
+	return p.Type == "about:blank" && p.Title == http.StatusText(status) && p.Status == status && p.Detail != ""
 }
 
 // printable takes from a text what a terminal would obey.

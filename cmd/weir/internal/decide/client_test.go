@@ -147,6 +147,7 @@ func TestClientFindsNoDecision(t *testing.T) {
 		}
 		http.Redirect(w, r, "/followed", http.StatusTemporaryRedirect)
 	}, 307, "a redirect, which is not followed")
+	f(says(404, "application/problem+json", `{"type":"about:blank","title":"Not Found","status":404,"detail":"nothing"}`), 404, "it answers 404: nothing")
 	ours = true
 	f(func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF")
 	f(says(500, "application/problem+json", `{"detail":"a defect"}`), 500, "it answers 500: a defect")

@@ -2,12 +2,14 @@ package decide
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/cmd/weir/internal/fault"
 	"github.com/weirhq/weir/cmd/weir/internal/problem"
+	"github.com/weirhq/weir/memstore"
 )
 
 // longestKey is more than any identifier that is worth counting by.
@@ -66,18 +68,37 @@ func (h *Handler) readTake(body []byte) (weir.Take, *problem.Problem) {
 // undecided says that the store did not decide, and whether it may have charged.
 func undecided(w http.ResponseWriter, err error) *problem.Problem {
 	kind := fault.Of(err)
-	if kind == fault.Invalid || kind == fault.Unsupported {
+	room, small := errors.AsType[*memstore.RoomError](err)
+	switch {
+	case kind == fault.Invalid && small:
+		m := &mistakes{}
+		m.add("limit", fmt.Sprintf("%s: %s", room.Limit, room.Problem), moreRoom(room)+", or lower the limit's count")
+		return m.problem()
+	case kind == fault.Invalid, kind == fault.Unsupported:
 		return badRequest(plainly(err))
 	}
 	retryable := errors.Is(err, weir.ErrNotApplied)
 	p := &problem.Problem{Status: http.StatusServiceUnavailable, Retryable: &retryable}
 	if retryable {
 		w.Header().Set("Retry-After", "1")
-		p.Detail = plainly(err) + ": nothing was charged, and the same may be sent again"
+		p.Detail = plainly(err)
+		if small {
+			p.Detail = fmt.Sprintf("limit %s is one more than the table has room for: %s; %s, or ask under fewer limits", room.Limit, room.Problem, moreRoom(room))
+		}
+		p.Detail += ": nothing was charged, and the same may be sent again"
 		return p
 	}
 	p.Detail = "the store could not say whether it has charged (" + kind.String() + "): to send the same again may charge twice"
 	return p
+}
+
+// moreRoom is the remedy for a table that is too small, for who wrote a rules file.
+func moreRoom(e *memstore.RoomError) string {
+	const field = "memory.max_keys in the daemon's rules file"
+	if e.Enough == 0 {
+		return "raise " + field
+	}
+	return fmt.Sprintf("set %s to %d or more", field, e.Enough)
 }
 
 // longestDetail is how much of a store's error is told.

@@ -1,0 +1,116 @@
+package weir_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir"
+)
+
+// What is wrong about a number of slots is one mistake, and its remedy is accepted.
+func TestSlotsThatAreWrong(t *testing.T) {
+	f := func(text, value, problem, want string) {
+		t.Helper()
+		_, err := weir.ParseLimit("a", text)
+		e, ok := errors.AsType[*weir.FieldError](err)
+		if list, several := err.(interface{ Unwrap() []error }); !ok || several && len(list.Unwrap()) != 1 {
+			t.Fatalf("%q: got %v, want one error", text, err)
+		}
+		if e.Value != value || !strings.Contains(e.Problem, problem) {
+			t.Errorf("%q: got %q: %s; want %q: %s", text, e.Value, e.Problem, value, problem)
+		}
+		l, err := weir.ParseLimit("a", follow(t, text, e))
+		if err != nil {
+			t.Fatalf("%q: %q, followed: %v", text, e.Remedy, err)
+		}
+		if l.String() != want {
+			t.Errorf("%q: %q, followed, is %q; want %q", text, e.Remedy, l, want)
+		}
+	}
+	const plain, leased = "5 concurrent", "5 concurrent lease 30s"
+
+	const behind = "unknown word after the count"
+	for _, name := range []string{
+		"conc", "concurent", "concurrrent", "Concurrent", "concurrency", "concurrently", "in-flight", "in flight", "inflight", "In-Flight",
+		"parallel", "in parallel", "simultaneous", "simultaneously", "at once", "at a time", "slots", "max concurrent",
+		"requests in flight", "parallel requests", "concurrency requests", "requests concurrent",
+	} {
+		f("5 "+name, name, behind, plain)
+		f("5\t"+name+" lease 30s", name, behind, leased)
+	}
+
+	const first = "a limit begins with its count"
+	for _, name := range []string{"concurrent 5", "concurrent: 5", "concurrent:5", "concurrent=5", "concurrency 5", "in-flight 5", "max concurrent 5", "slots 5"} {
+		f(name, name, first, plain)
+		f(" "+name+" lease 30s", name, first, leased)
+	}
+	f("concurrent", "concurrent", first, "10 concurrent")
+	f("concurrent lease 30s", "concurrent", first, "10 concurrent lease 30s")
+	f("concurrent 99999", "concurrent 99999", first, "10 concurrent")
+	f("concurrent 0", "concurrent 0", first, "10 concurrent")
+	f("5concurrent", "5concurrent", "no space behind the count", plain)
+	f("5-in-flight lease 30s", "5-in-flight", "no space behind the count", leased)
+
+	const rate = "a limit is a rate or a number of slots"
+	f("5/min concurrent", "5/min concurrent", rate, plain)
+	f("5 per 30s concurrent lease 30s", "5 per 30s concurrent", rate, leased)
+	f("5/min burst 3 block 10m in flight", "5/min burst 3 block 10m in flight", rate, plain)
+	f("5 req/min concurrent", "5 req/min concurrent", rate, plain)
+	f("5/m concurrent", "5/m concurrent", rate, plain)
+	f("5000/s concurrent", "5000/s concurrent", rate, "10 concurrent")
+	f("0.5/s concurrent", "0.5/s concurrent", rate, "10 concurrent")
+
+	for _, span := range []string{"30s", "30 s", "30 seconds", "30sec", "timeout 30s", "for 30s", "ttl 30 sec", "leese 30s", "lease: 30s", "lease=30s", "timeout=30s", "lease= 30s"} {
+		f("5 concurrent "+span, span, "a duration", leased)
+	}
+
+	for _, option := range []string{
+		"burst 3", "burst", "overdraft 9", "overdraft x9", "queue 4", "wait 2s", "wait 2 seconds", "wait soon", "spread", "calendar Europe/Berlin", "calendar",
+		"token-bucket", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket",
+		"block 10m", "block 10 minutes", "block", "block 10m x 2 max 1h", "block 10m x 2",
+	} {
+		f("5 concurrent "+option, option, "a concurrent limit has none", plain)
+		f("5 concurrent "+option+" lease 30s", option, "a concurrent limit has none", leased)
+		f("5 concurrent lease 30s "+option, option, "a concurrent limit has none", leased)
+	}
+	f("5 concurrent x 2 max 1h", "x 2 max 1h", "no block that grows", plain)
+	for _, word := range []string{"requests", "bust 3", "fixed", "30", "10/min", "burst=3", "concurrent", "lease=soon"} {
+		f("5 concurrent "+word, word, "only a lease", plain)
+	}
+	f("5 concurrent lease 30s 40s", "40s", "only a lease", leased)
+}
+
+// Several mistakes about slots are told at once, and the remedies, followed from the last
+// to the first, leave nothing to be told.
+func TestSlotsThatAreWrongTwice(t *testing.T) {
+	for text, want := range map[string]string{
+		"5 conc block 10m":                         "5 concurrent",
+		"concurrent 5 burst 3 30s":                 "5 concurrent lease 30s",
+		"5/min concurrent block 10m":               "5 concurrent",
+		"5 concurrent burst 3 block 10m fixed 30s": "5 concurrent lease 30s",
+	} {
+		_, err := weir.ParseLimit("a", text)
+		list, ok := err.(interface{ Unwrap() []error })
+		if !ok {
+			t.Fatalf("%q: got %v, want several errors", text, err)
+		}
+		followed := text
+		for _, one := range slices.Backward(list.Unwrap()) {
+			e, _ := errors.AsType[*weir.FieldError](one)
+			followed = follow(t, followed, e)
+		}
+		if l, err := weir.ParseLimit("a", followed); err != nil || l.String() != want {
+			t.Errorf("%q, followed, is %q: %v; want %q", text, followed, err, want)
+		}
+	}
+}
+
+// Slots and a rate with a comma between are a list.
+func TestSlotsInAList(t *testing.T) {
+	_, err := weir.ParseLimit("a", "5 concurrent, 10/min")
+	if e, ok := errors.AsType[*weir.FieldError](err); !ok || e.Remedy != "several limits are a list: [5 concurrent, 10/min]" {
+		t.Errorf("got %v", err)
+	}
+}
