@@ -60,7 +60,7 @@ microbench: ## Run the Go benchmarks into dist/bench.txt: BENCH=regexp, COUNT=6;
 	@"$$(scripts/tool.sh benchstat)" $(OLD) dist/bench.txt
 
 .PHONY: mutate
-mutate: ## See whether tests fail on small changes to the code, two hours; less with ARGS='-sample 20 ./memstore'
+mutate: ## See whether tests fail on small changes to the code, an hour or two; less with ARGS='-sample 20 ./memstore'
 	@scripts/mutate.sh $(ARGS)
 
 .PHONY: cover

@@ -83,7 +83,7 @@ func (c *cache) put(m mutant.Mutant, t prepared, o outcome) error {
 func (c *cache) close() error { return c.file.Close() }
 
 func keyOf(m mutant.Mutant, t prepared) string {
-	text := t.texts[m.File]
+	text := t.code.text(m.File)
 	before, after := sha256.Sum256(text), sha256.Sum256(m.Apply(text))
 	return hex.EncodeToString(before[:16]) + hex.EncodeToString(after[:16])
 }

@@ -52,8 +52,8 @@ func readExcuses(name string) (excuses, error) {
 func (all excuses) match(targets []prepared) error {
 	files, names := map[string]bool{}, map[string]bool{}
 	for _, t := range targets {
-		for file := range t.texts {
-			files[file] = true
+		for _, s := range t.code.sources {
+			files[s.Name] = true
 		}
 		for _, m := range t.mutants {
 			names[m.Name()] = true

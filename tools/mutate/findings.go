@@ -86,6 +86,17 @@ func (f *findings) tallies() (packages []string, by map[string]*tally) {
 	return append(packages, "all"), by
 }
 
+// doubts are what came to another end than the first pass had told.
+func (f *findings) doubts() []result {
+	var all []result
+	for _, r := range f.results {
+		if r.decided() && !r.same() {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // status is the exit status.
 func (f *findings) status(least int) int {
 	packages, by := f.tallies()
@@ -94,7 +105,7 @@ func (f *findings) status(least int) int {
 			return someLive
 		}
 	}
-	if len(f.stale) > 0 || by["all"].survived > by["all"].excused {
+	if len(f.stale) > 0 || len(f.doubts()) > 0 || by["all"].survived > by["all"].excused {
 		return someLive
 	}
 	return allDied

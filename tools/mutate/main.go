@@ -2,6 +2,10 @@
 // package, one at a time, runs the package's tests on each, and lists the
 // changes that no test failed on.
 //
+// Most changes stand in the same test binary first, and one is switched on at a
+// time. A change on which a test fails there has been found. Any other is
+// compiled by itself, as it would be shipped, and that trial decides.
+//
 // It works on a copy of the repository that it takes at the start, so that the
 // tree may be edited meanwhile, and hands each changed file to the go command
 // with -overlay. What it has found out it keeps in a file, and goes on from
@@ -25,7 +29,7 @@ import (
 // Exit statuses.
 const (
 	allDied  = 0 // or has a reason not to
-	someLive = 1 // a mutant without a reason, a stale reason, or too few that died
+	someLive = 1 // a mutant without a reason, a stale reason, too few that died, or one that the first pass was wrong about
 	noResult = 2 // the tool could not do its work
 )
 
@@ -42,6 +46,7 @@ type options struct {
 	seed   uint64        // which ones
 	within time.Duration // after which no other mutant is begun
 	least  int           // the percentage that must die
+	check  int           // the percentage of the first pass' dead that are compiled too
 	limits limits
 	shared bool // the go command's usual cache is filled, rather than one that goes with the run
 }
@@ -84,12 +89,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 1, "which mutants a sample has")
 	f.DurationVar(&o.within, "within", 6*time.Hour, "the time after which no other mutant is begun")
 	f.IntVar(&o.least, "least", 95, "the percentage of mutants that must die")
+	f.IntVar(&o.check, "check", 2, "the percentage of mutants that are compiled though a test failed on them in the binary of all")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	o.packages = f.Args()
-	if o.procs < 1 || o.sample < 0 || o.within <= 0 || o.least < 0 || o.least > 100 {
-		err := fmt.Errorf("-p is at least 1, -sample not negative, -within above 0, -least from 0 to 100")
+	if o.procs < 1 || o.sample < 0 || o.within <= 0 || o.least < 0 || o.least > 100 || o.check < 0 || o.check > 100 {
+		err := fmt.Errorf("-p is at least 1, -sample not negative, -within above 0, -least and -check from 0 to 100")
 		fmt.Fprintln(stderr, "mutate:", err)
 		return o, err
 	}

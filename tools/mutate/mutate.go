@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weirhq/weir/tools/mutate/internal/mutant"
@@ -16,11 +17,12 @@ import (
 // A prepared target is ready for trials.
 type prepared struct {
 	target
+	code        code
 	mutants     []mutant.Mutant // all of them
 	chosen      []mutant.Mutant // those of the sample
-	texts       map[string][]byte
 	fingerprint string
 	bounds      []bound // of each test
+	first       *first  // nil if each mutant is compiled by itself
 }
 
 // A result is what became of one mutant.
@@ -69,6 +71,9 @@ func mutate(ctx context.Context, o options, log io.Writer) (*findings, error) {
 		return nil, err
 	}
 	p := &pool{options: o, tree: t, known: known, log: log, end: began.Add(o.within)}
+	if err := p.switchAll(ctx, ready); err != nil {
+		return nil, err
+	}
 	f.results, err = p.tryAll(ctx, ready)
 	f.excuse(excuses)
 	f.took = time.Since(began)
@@ -85,14 +90,17 @@ func prepare(ctx context.Context, o options, t tree, targets []target, log io.Wr
 	for _, target := range targets {
 		p := prepared{target: target}
 		var err error
-		if p.mutants, p.texts, err = t.mutants(ctx, target.pkg); err != nil {
+		if p.code, err = t.read(ctx, target.pkg); err != nil {
+			return nil, err
+		}
+		if p.mutants, err = mutant.Of(p.code.path, p.code.sources, p.code.importer); err != nil {
 			return nil, err
 		}
 		p.chosen = sample(p.mutants, o.sample, o.seed)
 		if p.fingerprint, err = t.fingerprint(ctx, target.tests); err != nil {
 			return nil, err
 		}
-		if p.bounds, err = b.measure(ctx, target.tests, o.limits); err != nil {
+		if _, p.bounds, err = b.measure(ctx, target.tests, o.limits, ""); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(log, "%s: %d mutants, %d to try\n", target, len(p.mutants), len(p.chosen))
@@ -101,28 +109,36 @@ func prepare(ctx context.Context, o options, t tree, targets []target, log io.Wr
 	return all, nil
 }
 
-// measure runs the tests on the unchanged code, where they must pass, and
-// returns what they may use on a mutant.
-func (b *bench) measure(ctx context.Context, tests []test, l limits) ([]bound, error) {
-	var bounds []bound
-	for _, t := range tests {
-		binary, _, err := b.build(ctx, t.pkg, "", "unchanged")
-		if err != nil {
-			return nil, err
+// measure runs the tests on code that does what the unchanged code does, where
+// they must pass, and returns their binaries and what they may use on a mutant.
+func (b *bench) measure(ctx context.Context, tests []test, l limits, overlay string) (binaries []string, bounds []bound, err error) {
+	built := map[string]string{}
+	for i, t := range tests {
+		if built[t.pkg] == "" {
+			binary, refusal, err := b.build(ctx, t.pkg, overlay, strconv.Itoa(i))
+			if err != nil {
+				return nil, nil, err
+			}
+			if refusal != "" {
+				return nil, nil, fmt.Errorf("the tests of %s do not compile with all mutants: %s", t.pkg, refusal)
+			}
+			built[t.pkg] = binary
 		}
+		binary := built[t.pkg]
 		r, err := b.run(ctx, t, binary, bound{cpu: time.Hour, wall: time.Hour})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if r.status != survived {
-			return nil, fmt.Errorf("%s does not pass on the unchanged code:\n%s", t, r.output)
+			return nil, nil, fmt.Errorf("%s does not pass on the unchanged code:\n%s", t, r.output)
 		}
+		binaries = append(binaries, binary)
 		bounds = append(bounds, bound{
 			cpu:  l.cpu + time.Duration(l.times)*r.cpu,
 			wall: l.wall + time.Duration(l.times)*r.wall,
 		})
 	}
-	return bounds, nil
+	return binaries, bounds, nil
 }
 
 // sample chooses n of the mutants, or all if n is 0, in their order. The same

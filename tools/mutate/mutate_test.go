@@ -222,6 +222,8 @@ func TestRefusals(t *testing.T) {
 	}
 	refused("package ./other is not in packages.txt", func(_ *testing.T, o *options) { o.packages = []string{"./other"} })
 	refused("packages.txt:1: test is missing", file("packages.txt", "package: ./fixture\n"))
+	refused("packages.txt:1: ./fixture -test.skip X: write -test.skip=PATTERN as one word",
+		file("packages.txt", strings.ReplaceAll(table, "-test.short", "-test.skip X")))
 	refused("accepted.txt:1: stale", file("accepted.txt", strings.ReplaceAll(excused, "i := 0", "i := 9")))
 	refused("accepted.txt:1: stale: no mutant of fixture/gone.go", file("accepted.txt", strings.ReplaceAll(excused, "fixture.go", "gone.go")))
 	refused("accepted.txt:7: the mutant stands at accepted.txt:1 too", file("accepted.txt", excused+"\n"+excused))
@@ -232,7 +234,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-p", "0"}, {"-sample", "-1"}, {"-within", "0s"}, {"-least", "101"}, {"-unheard-of"}} {
+	for _, args := range [][]string{{"-p", "0"}, {"-sample", "-1"}, {"-within", "0s"}, {"-least", "101"}, {"-check", "-1"}, {"-unheard-of"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is accepted", args)
 		}
@@ -265,7 +267,7 @@ func TestCutCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := prepared{texts: map[string][]byte{"a.go": []byte("package a")}, fingerprint: "f"}
+	p := prepared{code: code{sources: []mutant.Source{{Name: "a.go", Text: []byte("package a")}}}, fingerprint: "f"}
 	m := mutant.Mutant{File: "a.go"}
 	if err := c.put(m, p, outcome{Status: survived}); err != nil {
 		t.Fatal(err)
@@ -277,7 +279,7 @@ func TestCutCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := mutant.Mutant{File: "a.go", Now: "late"}
-	q := prepared{texts: map[string][]byte{"a.go": []byte("package b")}, fingerprint: "f"}
+	q := prepared{code: code{sources: []mutant.Source{{Name: "a.go", Text: []byte("package b")}}}, fingerprint: "f"}
 	if err := c.put(late, q, outcome{Status: killed}); err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,9 @@ func plan(file string, packages []string) ([]target, error) {
 		t := target{pkg: row.Get("package")}
 		for _, line := range row.All("test") {
 			words := strings.Fields(line)
+			if slices.Contains(words, "-test.skip") {
+				return nil, fmt.Errorf("%s:%d: %s: write -test.skip=PATTERN as one word", file, row.Line, line)
+			}
 			t.tests = append(t.tests, test{words[0], words[1:]})
 		}
 		all = append(all, t)

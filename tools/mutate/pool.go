@@ -92,13 +92,13 @@ func (p *pool) benches() ([]*bench, error) {
 
 // try finds out about one mutant, unless there is no time left for it.
 func (p *pool) try(ctx context.Context, b *bench, j job) error {
-	o, kept := p.known.get(j.Mutant, j.prepared)
+	o, kept := p.kept(j.Mutant, j.prepared)
 	if !kept {
-		if ctx.Err() != nil || time.Now().After(p.end) {
+		if p.over(ctx) {
 			return nil
 		}
 		var err error
-		if o, err = b.try(ctx, j.prepared, j.Mutant); err != nil {
+		if o, err = p.find(ctx, b, j); err != nil {
 			return err
 		}
 		if err := p.known.put(j.Mutant, j.prepared, o); err != nil {

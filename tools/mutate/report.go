@@ -17,6 +17,10 @@ func (f *findings) report(o options) string {
 	for _, line := range f.stale {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
+	for _, r := range f.doubts() {
+		fmt.Fprintf(&b, "\n%s:%d: %s: %s %s in the binary of all mutants, and %s when it was compiled by itself; do not trust that binary here: run with -check 100\n",
+			r.File, r.Line, r.Now, r.First, r.FirstBy, r.Status)
+	}
 	f.survivors(&b, "Survivors without a reason", func(r result) bool { return r.Reason == "" })
 	f.survivors(&b, "Survivors with a reason", func(r result) bool { return r.Reason != "" })
 	return b.String()
@@ -38,6 +42,16 @@ func (f *findings) head(b *strings.Builder, o options) {
 		fmt.Fprintf(b, ", and what was found out before about %d mutants", kept)
 	}
 	b.WriteString("\n")
+	decided, checked := 0, 0
+	for _, r := range f.results {
+		if r.decided() {
+			decided++
+		}
+		if r.decided() && r.Alone {
+			checked++
+		}
+	}
+	fmt.Fprintf(b, "pass 1:  %d mutants came to their end in a binary of all; %d of them were compiled too, %d to the same end\n", decided, checked, checked-len(f.doubts()))
 	if o.sample > 0 {
 		fmt.Fprintf(b, "sample:  %d of each package, seed %d\n", o.sample, o.seed)
 	}

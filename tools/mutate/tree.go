@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"go/importer"
 	"go/token"
+	"go/types"
 	"io"
 	"io/fs"
 	"os"
@@ -147,12 +148,28 @@ func (t tree) list(ctx context.Context, args ...string) ([]listed, error) {
 	}
 }
 
-// mutants makes the mutants of a package, and returns the text of each of its
-// files by the name that mutants have for it.
-func (t tree) mutants(ctx context.Context, pkg string) ([]mutant.Mutant, map[string][]byte, error) {
+// A code is what a package consists of, its tests left out.
+type code struct {
+	path     string // as others import it
+	sources  []mutant.Source
+	importer types.Importer // of what it imports
+}
+
+// text is that of one of the files.
+func (c code) text(file string) []byte {
+	for _, s := range c.sources {
+		if s.Name == file {
+			return s.Text
+		}
+	}
+	return nil
+}
+
+// read returns the code of a package.
+func (t tree) read(ctx context.Context, pkg string) (code, error) {
 	all, err := t.list(ctx, "-export", pkg)
 	if err != nil {
-		return nil, nil, err
+		return code{}, err
 	}
 	exports := map[string]string{}
 	for _, p := range all {
@@ -165,24 +182,20 @@ func (t tree) mutants(ctx context.Context, pkg string) ([]mutant.Mutant, map[str
 		return os.Open(exports[path])
 	}
 	last := all[len(all)-1] // what was asked for comes behind what it imports
-	var sources []mutant.Source
-	texts := map[string][]byte{}
+	c := code{path: last.ImportPath, importer: importer.ForCompiler(token.NewFileSet(), "gc", open)}
 	for _, name := range last.GoFiles {
 		full := filepath.Join(last.Dir, name)
 		rel, err := filepath.Rel(t.root, full)
 		if err != nil {
-			return nil, nil, err
+			return code{}, err
 		}
 		text, err := os.ReadFile(full)
 		if err != nil {
-			return nil, nil, err
+			return code{}, err
 		}
-		rel = filepath.ToSlash(rel)
-		texts[rel] = text
-		sources = append(sources, mutant.Source{Name: rel, Text: text})
+		c.sources = append(c.sources, mutant.Source{Name: filepath.ToSlash(rel), Text: text})
 	}
-	made, err := mutant.Of(last.ImportPath, sources, importer.ForCompiler(token.NewFileSet(), "gc", open))
-	return made, texts, err
+	return c, nil
 }
 
 // fingerprint tells one state of the tests from another: of their arguments,

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,8 +30,12 @@ const (
 type outcome struct {
 	Status string        `json:"status"`
 	By     string        `json:"by,omitempty"` // the test that failed first, where it could say so
-	Build  time.Duration `json:"build"`        // of all test binaries, in ns
+	Build  time.Duration `json:"build"`        // of all test binaries that it alone needed, in ns
 	Test   time.Duration `json:"test"`         // of all tests, in ns
+
+	First   string `json:"first,omitempty"` // the status that the first pass gave it; "" for one that had no part in it
+	FirstBy string `json:"first_by,omitempty"`
+	Alone   bool   `json:"alone,omitempty"` // it was compiled by itself all the same, which decides
 }
 
 // limits are what a test of a mutant may use. Its processor time decides, which
@@ -71,22 +76,24 @@ func (b *bench) try(ctx context.Context, t prepared, m mutant.Mutant) (outcome, 
 		}
 	}
 	b.tried++
-	overlay, err := b.overlay(m, t.texts[m.File])
+	overlay, err := b.overlay([]mutant.Source{{Name: m.File, Text: m.Apply(t.code.text(m.File))}})
 	if err != nil {
 		return outcome{}, err
 	}
 	return b.test(ctx, t.tests, t.bounds, overlay)
 }
 
-// overlay writes the mutant and the file that tells the go command of it.
-func (b *bench) overlay(m mutant.Mutant, text []byte) (string, error) {
-	changed := filepath.Join(b.dir, "mutant.go")
-	if err := os.WriteFile(changed, m.Apply(text), 0o644); err != nil {
-		return "", err
+// overlay writes changed files and the one that tells the go command of them.
+func (b *bench) overlay(sources []mutant.Source) (string, error) {
+	replace := map[string]string{}
+	for i, s := range sources {
+		changed := filepath.Join(b.dir, fmt.Sprintf("changed%d.go", i))
+		if err := os.WriteFile(changed, s.Text, 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(b.tree.root, filepath.FromSlash(s.Name))] = changed
 	}
-	list, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(b.tree.root, filepath.FromSlash(m.File)): changed},
-	})
+	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
@@ -101,12 +108,12 @@ func (b *bench) test(ctx context.Context, tests []test, bounds []bound, overlay 
 	for i, t := range tests {
 		if built[t.pkg] == "" {
 			began := time.Now()
-			binary, ok, err := b.build(ctx, t.pkg, overlay, strconv.Itoa(i))
+			binary, refusal, err := b.build(ctx, t.pkg, overlay, strconv.Itoa(i))
 			o.Build += time.Since(began)
 			if err != nil {
 				return o, err
 			}
-			if !ok {
+			if refusal != "" {
 				o.Status = notCompiled
 				return o, nil
 			}
@@ -126,22 +133,23 @@ func (b *bench) test(ctx context.Context, tests []test, bounds []bound, overlay 
 // says when it builds nothing is no fault of a mutant.
 var ofCompiler = regexp.MustCompile(`(?m)^# `)
 
-// build compiles the test binary of a package; ok is false if the compiler
-// refuses to.
-func (b *bench) build(ctx context.Context, pkg, overlay, name string) (binary string, ok bool, err error) {
+// build compiles the test binary of a package. What the compiler says when it
+// refuses to is in refusal. Vet has no say: what it suspects compiles, and one
+// such mutant would keep all others out of the first pass.
+func (b *bench) build(ctx context.Context, pkg, overlay, name string) (binary, refusal string, err error) {
 	binary = filepath.Join(b.dir, name+".test")
-	args := []string{"test", "-c", "-ldflags=-s", "-o", binary}
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s", "-o", binary}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
 	_, err = b.tree.goTool(ctx, append(args, pkg)...)
 	switch {
 	case ctx.Err() != nil:
-		return "", false, ctx.Err()
+		return "", "", ctx.Err()
 	case err != nil && ofCompiler.MatchString(err.Error()) && overlay != "":
-		return "", false, nil
+		return "", err.Error(), nil
 	}
-	return binary, err == nil, err
+	return binary, "", err
 }
 
 // A ran tells how a test binary ended.
@@ -153,15 +161,16 @@ type ran struct {
 }
 
 // limited is a shell's line that runs a program under limits of processor time,
-// in seconds, and of data, in KiB.
-const limited = `ulimit -S -t "$1" && ulimit -S -d "$2" || exit 125; shift 2; exec "$@"`
+// in seconds, and of data, in KiB. That of time is a hard one: Go's runtime does
+// not mind the signal of a soft one.
+const limited = `ulimit -t "$1" && ulimit -S -d "$2" || exit 125; shift 2; exec "$@"`
 
 // unlimited is the status of limited when it could set none.
 const unlimited = 125
 
 // run runs a test binary where go test would. It has no timeout of its own: a
 // timer would keep the runtime from seeing that all goroutines wait for ever.
-func (b *bench) run(ctx context.Context, t test, binary string, most bound) (ran, error) {
+func (b *bench) run(ctx context.Context, t test, binary string, most bound, environment ...string) (ran, error) {
 	args := []string{
 		"-c", limited, "sh", strconv.Itoa(int(math.Ceil(most.cpu.Seconds()))), strconv.FormatInt(b.memory>>10, 10),
 		binary, "-test.failfast", "-test.timeout=0",
@@ -169,7 +178,7 @@ func (b *bench) run(ctx context.Context, t test, binary string, most bound) (ran
 	last, cancel := context.WithTimeout(ctx, most.wall)
 	defer cancel()
 	cmd := exec.CommandContext(last, "sh", append(args, t.args...)...)
-	cmd.Dir, cmd.Env = filepath.Join(b.tree.root, t.pkg), b.tree.environment()
+	cmd.Dir, cmd.Env = filepath.Join(b.tree.root, t.pkg), append(slices.Clip(b.tree.environment()), environment...)
 	byItself(cmd)
 	var out beginning
 	cmd.Stdout, cmd.Stderr = &out, &out
