@@ -12,13 +12,16 @@ import (
 // without an entry is takeNew's. Where there is one of another version, with a list or a
 // block, nothing was done and known is false.
 //
-// The clock is read before the entry is looked for: to read it is to wait for all
-// that is being fetched from memory.
+// The clock is read before the shard is locked, for a lock that many want is held as
+// shortly as may be: what others have read meanwhile, and were judged by, counts as the
+// time of this take as well. So it lies between the call and its answer, and never runs
+// back within a shard.
 func (s *Store) takeKnown(t *weir.Take, d *weir.Decision) (known, allowed bool, now weir.Micros, err error) {
 	fp := fingerprint(t.Limit.ID(), &t.Key)
 	sh := &s.shards[s.shardOf(fp)]
-	sh.mu.Lock()
-	if now = max(s.read(), sh.latest); checkClock(now) == nil && !s.closed.Load() {
+	now = s.read()
+	sh.lock()
+	if now = max(now, sh.latest); checkClock(now) == nil && !s.closed.Load() {
 		sh.latest = now
 		e := sh.entries.Find(fp)
 		if e == nil {

@@ -81,7 +81,7 @@ func (s *Store) takeSpots(takes []weir.Take, out []weir.Decision, spots []spot) 
 // lock locks the shards, in ascending order as all do.
 func (c *together) lock() {
 	for left := c.locked; left != 0; left &= left - 1 {
-		c.store.shards[bits.TrailingZeros64(left)].mu.Lock()
+		c.store.shards[bits.TrailingZeros64(left)].lock()
 	}
 }
 
