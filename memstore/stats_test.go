@@ -137,3 +137,20 @@ func TestRoomTakenIsToldByRule(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// A slot that is let through uncounted is kept nowhere: no block of it is left behind.
+func TestSlotsThatAreNotKeptTakeNoBlocks(t *testing.T) {
+	d := newDesk(t, 64)
+	d.onFull = Admit
+	l := weir.MustLimit("jobs", "1 concurrent")
+	uncounted := 0
+	for i := range byte(100) {
+		if got := d.call(weir.Take{Limit: l, Key: weir.Key{1, i, 15: i}, Tag: uint64(i), Cost: 1, Slot: weir.SlotID{i, 1}}); got.Mode == weir.Open {
+			uncounted++
+		}
+		d.check()
+	}
+	if uncounted < 10 {
+		t.Fatalf("%d were let through uncounted", uncounted)
+	}
+}
