@@ -41,15 +41,15 @@ func (s *set) find(fp uint64) int {
 // by side, and none is guessed at.
 func match(a, b *set, fp uint64) uint {
 	const _ = uint(8 - ways) // that there are no more
-	return equal(a[0].Print, fp) | equal(a[1].Print, fp)<<1 | equal(a[2].Print, fp)<<2 | equal(a[3].Print, fp)<<3 |
-		equal(a[4].Print, fp)<<4 | equal(a[5].Print, fp)<<5 | equal(a[6].Print, fp)<<6 | equal(a[7].Print, fp)<<7 |
-		equal(b[0].Print, fp)<<8 | equal(b[1].Print, fp)<<9 | equal(b[2].Print, fp)<<10 | equal(b[3].Print, fp)<<11 |
-		equal(b[4].Print, fp)<<12 | equal(b[5].Print, fp)<<13 | equal(b[6].Print, fp)<<14 | equal(b[7].Print, fp)<<15
+	return a[0].is(fp) | a[1].is(fp)<<1 | a[2].is(fp)<<2 | a[3].is(fp)<<3 |
+		a[4].is(fp)<<4 | a[5].is(fp)<<5 | a[6].is(fp)<<6 | a[7].is(fp)<<7 |
+		b[0].is(fp)<<8 | b[1].is(fp)<<9 | b[2].is(fp)<<10 | b[3].is(fp)<<11 |
+		b[4].is(fp)<<12 | b[5].is(fp)<<13 | b[6].is(fp)<<14 | b[7].is(fp)<<15
 }
 
-// equal is 1 where a is b.
-func equal(a, b uint64) (one uint) {
-	if a == b {
+// is gives 1 where the slot's print is fp.
+func (s *Slot) is(fp uint64) (one uint) {
+	if s.Print == fp {
 		one = 1
 	}
 	return one
