@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -19,8 +18,6 @@ const (
 	// enoughKeys is enough for any limit: to hold out against a flood of new
 	// callers for a day would take a table of 86 million.
 	enoughKeys = 10_000
-	// mostKeys is the largest table that a file may ask for: see Memory.
-	mostKeys = 100_000_000
 )
 
 // littleRoom warns of rules that have room for few callers, but for those whose limits
@@ -121,15 +118,13 @@ func (p *Policy) sizes(tight map[*rule]WorstCase, fits func(*Policy) []Misfit) s
 		q := p.keeping(s.wants, all).WithMaxKeys(table)
 		return q.kept() <= int64(roomFor(table)) && len(q.tight()) == 0 && (fits == nil || len(fits(q)) == 0)
 	}
-	present := cmp.Or(p.config.Memory.MaxKeys, defaultKeys)
+	present := p.config.Memory.Keys()
 	s.rules, s.own = good(present, true), p.keepsOwn(s.wants, fits)
 	for _, s.all = range [...]bool{false, true} {
-		for power := 100; power <= mostKeys; power *= 10 {
-			for _, n := range [...]int{power, 2 * power, 3 * power, 5 * power} {
-				if n > present && n <= mostKeys && good(n, s.all) {
-					s.table = n
-					return s
-				}
+		for n := range LargerTables(present) {
+			if good(n, s.all) {
+				s.table = n
+				return s
 			}
 		}
 	}
@@ -140,7 +135,7 @@ func (p *Policy) sizes(tight map[*rule]WorstCase, fits func(*Policy) []Misfit) s
 // the table that there is, and no other rule becomes tight by it.
 func (p *Policy) keepsOwn(wants map[*rule]int64, fits func(*Policy) []Misfit) bool {
 	q := p.keeping(wants, false)
-	if q.kept() > int64(roomFor(cmp.Or(p.config.Memory.MaxKeys, defaultKeys))) {
+	if q.kept() > int64(roomFor(p.config.Memory.Keys())) {
 		return false
 	}
 	for r := range q.tight() {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"os"
 
 	"github.com/weirhq/weir"
@@ -94,7 +93,7 @@ func (p *Policy) TrustedHeaders() []string { return p.trustedHeaders }
 // reserved is how many keys are kept room for, by rule: what rules ask for, and
 // for each guest as much as a rule has that asks for nothing.
 func (p *Policy) reserved(guests []string) map[string]int {
-	keys, rest, others := map[string]int{}, roomFor(cmp.Or(p.config.Memory.MaxKeys, defaultKeys)), len(guests)
+	keys, rest, others := map[string]int{}, roomFor(p.config.Memory.Keys()), len(guests)
 	for _, r := range p.rules {
 		switch {
 		case r.config.MaxKeys > 0:

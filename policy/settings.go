@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -81,12 +80,9 @@ func (c *compiler) number(path string, v reflect.Value, f field) {
 	}
 }
 
-// defaultKeys is how many callers the table holds where the file says nothing.
-const defaultKeys = 1_000_000
-
 // memory checks that the rules' own rooms fit into the table.
 func (c *compiler) memory() {
-	most := cmp.Or(c.config.Memory.MaxKeys, defaultKeys)
+	most := c.config.Memory.Keys()
 	room := roomFor(most)
 	total := 0
 	for i := range c.config.Rules {
@@ -109,11 +105,9 @@ func (c *compiler) largerTable() string {
 	for i := range c.config.Rules {
 		total += (c.config.Rules[i].MaxKeys + parts - 1) / parts * parts
 	}
-	for power := 100; power <= mostKeys; power *= 10 {
-		for _, n := range [...]int{power, 2 * power, 3 * power, 5 * power} {
-			if n <= mostKeys && roomFor(n) >= total {
-				return fmt.Sprintf("set memory.max_keys to %d", n)
-			}
+	for n := range LargerTables(0) {
+		if roomFor(n) >= total {
+			return fmt.Sprintf("set memory.max_keys to %d", n)
 		}
 	}
 	return fmt.Sprintf("no table has so much room: let the rules keep %d together, and set memory.max_keys to %d", roomFor(mostKeys)/2, mostKeys)

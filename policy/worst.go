@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -190,7 +189,7 @@ func callers(n int64) string {
 // shares is how many places of the table are kept for each rule: what it asks
 // for, or an equal part of what is left (see memstore.Config).
 func (p *Policy) shares() []int64 {
-	rest, unnamed := int64(roomFor(cmp.Or(p.config.Memory.MaxKeys, defaultKeys))), int64(0)
+	rest, unnamed := int64(roomFor(p.config.Memory.Keys())), int64(0)
 	for _, r := range p.rules {
 		if n := int64(r.config.MaxKeys); n > 0 {
 			rest -= n

@@ -138,24 +138,12 @@ func cramped(p *policy.Policy, names []string) (list []policy.Misfit) {
 	return list
 }
 
-// The sizes of a table that a file may name: see policy.Memory.
-const (
-	defaultKeys = 1_000_000
-	mostKeys    = 100_000_000
-)
-
 // enoughKeys is a larger memory.max_keys, a round number, with which the store takes a
 // policy and is good; 0 where none is.
 func enoughKeys(p *policy.Policy, good func(*memstore.Store) bool) int {
-	present := cmp.Or(p.Config().Memory.MaxKeys, defaultKeys)
-	for power := 100; power <= mostKeys; power *= 10 {
-		for _, n := range [...]int{power, 2 * power, 5 * power} {
-			if n <= present || n > mostKeys {
-				continue
-			}
-			if store, err := standIn(p.WithMaxKeys(n)); err == nil && good(store) {
-				return n
-			}
+	for n := range policy.LargerTables(p.Config().Memory.Keys()) {
+		if store, err := standIn(p.WithMaxKeys(n)); err == nil && good(store) {
+			return n
 		}
 	}
 	return 0
