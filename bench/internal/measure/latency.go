@@ -85,11 +85,8 @@ func (r Request) growth(c *lineup.Contender, out *Sample) error {
 	ask, w := l.Ask(), newStopwatch(r.Keys)
 	runtime.GC()
 	for key := range keyset.Range(0, r.Keys) {
-		begin := w.elapsed()
-		v := ask(key)
-		w.since(begin)
-		if v != lineup.Allowed {
-			return notAllowed(key, v)
+		if err := w.allowed(ask, key); err != nil {
+			return err
 		}
 	}
 	w.into(out, Growth)
@@ -115,11 +112,8 @@ func (r Request) steady(ask lineup.Ask, out *Sample) error {
 	runtime.GC()
 	for i := range cap(w.took) {
 		key := set.At(i)
-		begin := w.elapsed()
-		v := ask(key)
-		w.since(begin)
-		if v != lineup.Allowed {
-			return notAllowed(key, v)
+		if err := w.allowed(ask, key); err != nil {
+			return err
 		}
 	}
 	w.into(out, Steady)

@@ -3,6 +3,8 @@ package measure
 import (
 	"slices"
 	"time"
+
+	"github.com/weirhq/weir/bench/internal/lineup"
 )
 
 // The figures of how long decisions took, one by one. Of a share of all of them,
@@ -55,6 +57,17 @@ func (w *stopwatch) elapsed() time.Duration { return time.Since(w.start) }
 // since takes down what has passed since a reading of elapsed.
 func (w *stopwatch) since(begin time.Duration) {
 	w.took = append(w.took, int64(w.elapsed()-begin))
+}
+
+// allowed times an ask, which is to be allowed.
+func (w *stopwatch) allowed(ask lineup.Ask, key string) error {
+	begin := w.elapsed()
+	v := ask(key)
+	w.since(begin)
+	if v != lineup.Allowed {
+		return notAllowed(key, v)
+	}
+	return nil
 }
 
 // into writes down the percentiles of one phase.

@@ -84,11 +84,8 @@ func come(w *stopwatch, from, n int, ask lineup.Ask) error {
 		next += gap
 		for w.elapsed() < next { // a timer is not as fine
 		}
-		begin := w.elapsed()
-		v := ask(key)
-		w.since(begin)
-		if v != lineup.Allowed {
-			return notAllowed(key, v)
+		if err := w.allowed(ask, key); err != nil {
+			return err
 		}
 	}
 	return nil
