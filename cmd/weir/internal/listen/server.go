@@ -68,8 +68,9 @@ func (s *Server) Serve() error {
 
 // Shutdown stops listening, waits until all requests in flight have been
 // answered and all hijacked connections (WebSockets) have ended, and returns
-// nil. When ctx ends first, what is left is cut off: connections are closed,
-// the contexts of requests cancelled; the error is then that of ctx.
+// nil. When ctx ends first, what is left is cut off: connections are closed, and
+// then the contexts of requests cancelled, so that nothing more is answered; the
+// error is that of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	defer s.cancel()
 	err := s.http.Shutdown(ctx)
@@ -80,8 +81,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	s.cancel()
-	closing := s.http.Close()
+	// Connections first: a handler that sees its context end before would write an
+	// answer to it, and some callers would be told of a fault that nobody had.
 	s.listener.closeAll()
-	return errors.Join(ctx.Err(), closing)
+	return errors.Join(ctx.Err(), s.http.Close())
 }

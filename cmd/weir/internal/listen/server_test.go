@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -190,6 +191,35 @@ func TestShutdownCutsOff(t *testing.T) {
 	ends(t, "hijacked", hijacked)
 	ends(t, "hanging", hanging)
 	eventually(t, "nothing is open", func() bool { return l.Counts().Open == 0 })
+}
+
+// Who is cut off gets no answer: not that of a handler that gives up because its
+// context ends.
+func TestShutdownAnswersNoMore(t *testing.T) {
+	const callers = 30
+	l := open(t, listen.Config{})
+	began := make(chan struct{}, callers)
+	sent := make(chan error, callers)
+	s := serve(t, l, func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		<-r.Context().Done()
+		w.WriteHeader(http.StatusBadGateway)
+		sent <- http.NewResponseController(w).Flush()
+	})
+	for range callers {
+		send(t, dial(t, l), "GET / HTTP/1.1\nHost: h\n\n")
+		<-began
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("shut down with %v", err)
+	}
+	for range callers {
+		if err := <-sent; err == nil {
+			t.Error("answered after all")
+		}
+	}
 }
 
 // ledger is a log that tests read.
