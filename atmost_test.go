@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,6 +53,20 @@ func TestTakeAtMostGrantsWhatFits(t *testing.T) {
 	f(0, 9, 9)
 	f(0, 9, 9, "unlimited")
 	f(0, 9, 0, "deny", "10/h")
+}
+
+// Nothing, and less than that, is not granted as one.
+func TestTakeAtMostOfNothing(t *testing.T) {
+	for _, texts := range [][]string{{"5/s"}, {"5/s block 1s"}, {"5/s", "9/min"}, {"5/s block 1s", "9/min"}, {"5/s", "2 concurrent"}, {}} {
+		for _, most := range []int64{0, -5, math.MinInt64} {
+			b, o := limited(t, texts...), new(weir.Outcome)
+			before := b.left()
+			granted, err := b.TakeAtMost(t.Context(), o, most, user())
+			if granted != 0 || !errors.Is(err, weir.ErrInvalid) || o.Allowed || !slices.Equal(b.left(), before) {
+				t.Errorf("%d of %v: granted %d, %v, %v", most, texts, granted, err, o.Cause)
+			}
+		}
+	}
 }
 
 // What fits at once costs one question; what does not, one more.

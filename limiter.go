@@ -193,7 +193,8 @@ func (l *Limiter) fill(takes []Take, parts []Part, cost int64, how How) {
 // TakeAll decides takes whose limits and keys are the caller's own, at most
 // MaxTakes of them, as one call; the limits of the Limiter play no part. Keys
 // come from Key. Limits that are unlimited are left out of o; one that denies
-// refuses the call. Errors are those of Take.
+// refuses the call. They may not be o.Takes, which is emptied first: to ask again for
+// those use [Decide]. Errors are those of Take.
 func (l *Limiter) TakeAll(ctx context.Context, o *Outcome, takes ...Take) error {
 	if o == nil {
 		return errNoOutcome()

@@ -56,7 +56,7 @@ func (r *Reservation) Slots() *Slots {
 
 // Settle makes the charge what the work has cost, 0 or more, and releases its slots.
 // What the estimate was too high by is given back, as far as it has not flowed back by
-// itself. What it was too low by is charged, whatever is left, until the debt is the
+// itself, and was not charged on a state shared for want of room ([Overflow]). What it was too low by is charged, whatever is left, until the debt is the
 // limit's overdraft; what does not fit under that is forgiven: of several limits,
 // forgiven is the most that any of them lets go. Takes that come later wait until the
 // debt is paid.
@@ -127,19 +127,25 @@ func (r *Reservation) drop(ctx context.Context) (err error) {
 }
 
 // rates visits what was charged of rates.
-func (r *Reservation) rates(visit func(t *Take, receipt Receipt)) {
+func (r *Reservation) rates(visit func(t *Take, d *Decision)) {
 	for i := range r.charge.Takes {
-		t, receipt := &r.charge.Takes[i], r.charge.Decisions[i].Receipt
-		if t.Slot == (SlotID{}) && receipt.Cost > 0 {
-			visit(t, receipt)
+		t, d := &r.charge.Takes[i], &r.charge.Decisions[i]
+		if t.Slot == (SlotID{}) && d.counted() {
+			visit(t, d)
 		}
 	}
+}
+
+// counted reports whether units were charged: by a receipt, or on a state that is shared
+// for want of room, where there is none.
+func (d *Decision) counted() bool {
+	return d.Receipt.Cost > 0 || d.Mode == Overflow && d.Granted > 0
 }
 
 // add charges what the estimate was too low by.
 func (r *Reservation) add(ctx context.Context, units int64) (forgiven int64, err error) {
 	var o Outcome
-	r.rates(func(t *Take, _ Receipt) {
+	r.rates(func(t *Take, _ *Decision) {
 		o.Takes = append(o.Takes, Take{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Cost: units, How: Force})
 	})
 	if err := Decide(ctx, r.store, &o); err != nil {
@@ -154,8 +160,10 @@ func (r *Reservation) add(ctx context.Context, units int64) (forgiven int64, err
 // giveBack refunds what the estimate was too high by.
 func (r *Reservation) giveBack(ctx context.Context, units int64) error {
 	var returns []Return
-	r.rates(func(t *Take, receipt Receipt) {
-		returns = append(returns, Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Receipt: receipt, Units: units})
+	r.rates(func(t *Take, d *Decision) {
+		if d.Receipt.Cost > 0 {
+			returns = append(returns, Return{Limit: t.Limit, Key: t.Key, Tag: t.Tag, Receipt: d.Receipt, Units: units})
+		}
 	})
 	if len(returns) == 0 {
 		return nil

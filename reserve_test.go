@@ -265,6 +265,28 @@ func TestSettleOfWhatWasNotCounted(t *testing.T) {
 	}
 }
 
+// What was charged on a state that is shared for want of room has no receipt: more is
+// charged there all the same, and less is not given back.
+func TestSettleInOverflow(t *testing.T) {
+	shared := answer{allowed: true, decisions: []weir.Decision{{Allowed: true, Granted: 5, Mode: weir.Overflow}}}
+	forced := answer{allowed: true, decisions: []weir.Decision{{Allowed: true, Granted: 15, Mode: weir.Overflow}}}
+	f := func(actual, forgiven int64, takes int) {
+		t.Helper()
+		s := &told{answers: []answer{shared, forced}}
+		r, err := tell(t, s, "10/h").Reserve(t.Context(), new(weir.Outcome), 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Settle(t.Context(), actual); got != forgiven || err != nil || s.takes != takes || len(s.returned) != 0 {
+			t.Errorf("to settle %d: forgiven %d, %v, %d takes, %d returns", actual, got, err, s.takes, len(s.returned))
+		}
+	}
+	f(25, 5, 2)
+	f(20, 0, 2)
+	f(5, 0, 1)
+	f(3, 0, 1)
+}
+
 // Held against its meaning: what is used in the end is what was actually used, but for
 // what was forgiven, on every limit.
 func TestSettlementsAddUp(t *testing.T) {

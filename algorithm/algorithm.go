@@ -164,8 +164,9 @@ type Packer interface {
 // an accepted limit is below 2^53.
 const PackedBits = 54
 
-// packable reports whether words may be those of a packed state.
-func packable(a, b int64) bool { return uint64(a|b)>>PackedBits == 0 && a|b != 0 }
+// packable reports whether two words, given with all bits of both, may be those of a
+// packed state.
+func packable(bits int64) bool { return uint64(bits)>>PackedBits == 0 && bits != 0 }
 
 // Step is the whole take of one limit: touch, judge and, when allowed, charge.
 // The state returned is to be kept in either case.

@@ -110,7 +110,7 @@ func (c *Concurrency) Charge(s State, m Moment, cost int64) (State, Receipt) {
 	if cost == 0 {
 		return s, Receipt{}
 	}
-	v, end := c.current(s, m.Now), c.Renewed(m.Now, 0)
+	v, end := c.current(s, m.Now), m.Now+c.lease
 	return tally{max(v.latest, end), v.units + cost}.state(), Receipt{At: end, Cost: cost}
 }
 

@@ -203,6 +203,13 @@ func TestEndedLeasesHoldNobodyBack(t *testing.T) {
 	}
 }
 
+func TestNoHoldersAreDeadAtOnce(t *testing.T) {
+	c := slotsOf(t, 5, 1000)
+	if !c.Dead(state{200, 0}, 150) || c.Dead(state{200, 1}, 150) || !c.Dead(state{200, 1}, 200) {
+		t.Error("a state without holders is not dead, or one with holders is")
+	}
+}
+
 // Holders beyond a smaller limit finish: force makes nobody of them go, and none come.
 func TestForceUnderASmallerLimitOfSlots(t *testing.T) {
 	c := slotsOf(t, 2, 1000)

@@ -38,13 +38,17 @@ func (e *FieldError) Error() string {
 	return b.String()
 }
 
-// longestValue is how much of a value an error shows.
+// longestValue is how many bytes of a value an error shows.
 const longestValue = 120
 
 // plain gives a text that can stand in one line of a log or a terminal.
 func plain(s string) string {
 	if len(s) > longestValue {
-		s = s[:longestValue] + "…"
+		end := longestValue
+		for end > longestValue-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end-- // a letter is shown whole, or not
+		}
+		s = s[:end] + "…"
 	}
 	for _, r := range s {
 		if !strconv.IsPrint(r) || r == utf8.RuneError {

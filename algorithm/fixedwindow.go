@@ -179,21 +179,16 @@ func (w *FixedWindow) Charge(s State, m Moment, cost int64) (State, Receipt) {
 // Force counts up to cost units, as far as the overdraft reaches.
 func (w *FixedWindow) Force(s State, m Moment, cost int64) (State, Receipt) {
 	v, _ := current(w.Touch(s, m), m)
-	charged := min(cost, w.overdraft-v.count)
-	if charged <= 0 {
-		return s, Receipt{}
-	}
-	return w.Charge(s, m, charged)
+	return w.Charge(s, m, max(0, min(cost, w.overdraft-v.count)))
 }
 
 // Refund takes units out of the window that was charged, or nowhere.
 func (w *FixedWindow) Refund(s State, m Moment, r Receipt, units int64) State {
 	v := s.window()
-	back := min(units, r.Cost, v.count)
-	if back < 1 || r.Numbers != [2]int64{int64(v.start), int64(v.end)} {
+	if r.Numbers != [2]int64{int64(v.start), int64(v.end)} {
 		return s
 	}
-	v.count -= back
+	v.count -= max(0, min(units, r.Cost, v.count))
 	if v.count == 0 {
 		return State{}
 	}
@@ -229,9 +224,9 @@ func (w *FixedWindow) Pack(s State) (end, rest uint64, ok bool) {
 	v := s.window()
 	length := v.end - v.start
 	if w.period > 0 {
-		return uint64(v.end), uint64(v.count), s[3] == 0 && length == w.period && packable(int64(v.end), v.count)
+		return uint64(v.end), uint64(v.count), s[3] == 0 && length == w.period && packable(int64(v.end)|v.count)
 	}
-	ok = s[3] == 0 && length >= 0 && length%second == 0 && length/second < 1<<lengthBits && uint64(v.count)>>countBits == 0 && packable(int64(v.end), v.count)
+	ok = s[3] == 0 && length >= second && length%second == 0 && length/second < 1<<lengthBits && uint64(v.count)>>countBits == 0 && packable(int64(v.end)|v.count)
 	return uint64(v.end), uint64(length/second)<<countBits | uint64(v.count), ok
 }
 

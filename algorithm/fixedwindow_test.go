@@ -31,6 +31,36 @@ func TestWindowsWithOneEdgeMoved(t *testing.T) {
 	f(state{120, 140, 3}, state{120, 140, 3}) // ahead of a clock that ran back
 }
 
+// A window in which nothing is counted is none, wherever it lies.
+func TestAnEmptyWindowIsNone(t *testing.T) {
+	w, err := algorithm.NewCalendarWindow(5, 10, 20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := algorithm.Moment{Now: 105, Start: 100, End: 120}
+	for _, s := range []state{{}, {90, 110, 0}, {100, 120, 0}, {120, 140, 0}} {
+		if remaining, reset := w.Level(s, m); remaining != 5 || reset != 0 || !w.Dead(s, m.Now) {
+			t.Errorf("%v: %d left, reset after %d, dead %t", s, remaining, reset, w.Dead(s, m.Now))
+		}
+		if after, _ := w.Charge(s, m, 2); after != (state{100, 120, 2}) {
+			t.Errorf("2 in %v make %v of it", s, after)
+		}
+	}
+}
+
+// The grid goes on before the epoch, and before its offset.
+func TestGridBeforeTheEpoch(t *testing.T) {
+	w, err := algorithm.NewFixedWindow(5, 10, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for now, start := range map[micros]micros{-11: -18, -9: -18, -8: -8, 1: -8, 2: 2, 11: 2, 12: 12} {
+		if m, ok := w.Moment(now, 2); !ok || m.Start != start || m.End != start+10 {
+			t.Errorf("at %d: %+v, want a start at %d", now, m, start)
+		}
+	}
+}
+
 // A calendar's window is packed where it is of whole seconds, below 49 days, and counts
 // what fits; of no other state two words are made.
 func TestPackCalendarWindows(t *testing.T) {
@@ -48,6 +78,10 @@ func TestPackCalendarWindows(t *testing.T) {
 		}
 	}
 	f(state{end - day, end, 1}, true)
+	f(state{end - 1_000_000, end, 1}, true)
+	f(state{end, end, 1}, false)
+	f(state{end - (1<<22-1)*1_000_000, end, 1}, true)
+	f(state{end - 1<<22*1_000_000, end, 1}, false)
 	f(state{end - 1_000_000, end, count}, true)
 	f(state{end - 48*day, end, count}, true)
 	f(state{end - day, end, 1 << 40}, false)

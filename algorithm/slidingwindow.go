@@ -290,7 +290,7 @@ func (w *SlidingWindow) Pack(s State) (end, counts uint64, ok bool) {
 	v := s.counters()
 	small := uint64(v.count|v.before)>>sideBits == 0
 	rest := v.count<<sideBits | v.before
-	return uint64(v.end), uint64(rest), small && v.end-v.start == w.period && packable(int64(v.end), rest)
+	return uint64(v.end), uint64(rest), small && v.end-v.start == w.period && packable(int64(v.end)|rest)
 }
 
 // Unpack is Packer's.

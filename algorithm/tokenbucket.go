@@ -348,7 +348,7 @@ func (b *TokenBucket) Numbers() (n, p int64) { return b.rate.n, b.rate.p }
 
 // Pack keeps the arrival time, of a state that was written under this bucket's rate.
 func (b *TokenBucket) Pack(s State) (whole, rest uint64, ok bool) {
-	return uint64(s[0]), uint64(s[1]), s[2] == b.rate.n && s[3] == b.rate.p && packable(s[0], s[1])
+	return uint64(s[0]), uint64(s[1]), s[2] == b.rate.n && s[3] == b.rate.p && packable(s[0]|s[1])
 }
 
 // Unpack is Packer's.

@@ -60,7 +60,7 @@ type Config struct {
 	Reserved map[string]int
 
 	// Now replaces the clock, for tests: microseconds since 1970, from 1 to
-	// weir's 2112. It is called under locks: it must not call the store, and not panic. nil
+	// weir's 2112. Many goroutines call it at once, some under locks: it must not call the store, and not panic. nil
 	// means the machine's monotonic clock, anchored once at the wall clock and
 	// anchored again, forward only, when that has moved ahead by over a second.
 	Now func() weir.Micros

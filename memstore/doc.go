@@ -8,6 +8,7 @@
 // an overflow cell of its limit with other new keys: it is limited more, never
 // less. A key that gets an entry of its own later takes its cell's state along.
 //
-// One call locks the shards it needs in ascending order, each once, reads the
-// clock once, judges everything, and only then changes anything.
+// One call locks the shards it needs in ascending order, each once, judges everything
+// by one reading of the clock, and only then changes anything. The reading lies between
+// the call and its answer, and is never below one by which the same state was judged.
 package memstore

@@ -10,7 +10,8 @@ import (
 // not, of a key that has an entry. Such a call needs no room, meets no overflow cell
 // and has one group, so that it is a step of the algorithm under the shard's lock. A key
 // without an entry is takeNew's. Where there is one of another version, with a list or a
-// block, nothing was done and known is false.
+// penalty, nothing was done and known is false; one whose state stands beside the table
+// is decided here as well.
 //
 // The clock is read before the shard is locked, for a lock that many want is held as
 // shortly as may be: what others have read meanwhile, and were judged by, counts as the

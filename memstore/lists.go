@@ -16,7 +16,7 @@ import (
 //
 // An entry reserves room for all the items that its limit may have when it is made,
 // so that no charge that was granted is without a place. A cell is made for as many
-// as its limit may have (registry.cellsOf), and keeps no number of them.
+// as its limit may have (sizes.cellsFor), and keeps no number of them.
 
 // lists holds the items of many lists.
 type lists struct {

@@ -26,7 +26,8 @@ type rule struct {
 
 // member is a version of a limit that the store has met, and its overflow cells.
 // Each version has cells of its own: a cell that several plans shared would drain
-// at the rate of the fastest.
+// at the rate of the fastest. What changes of it (rule, short) is written by one who holds
+// all shards, so that who holds one may read it.
 type member struct {
 	id       [16]byte // of the limit: its states' address
 	version  [16]byte

@@ -25,7 +25,9 @@ type shard struct {
 
 // lock is mu.Lock for what is held for some fifty nanoseconds: it tries again for about
 // as long as that takes a few times, before it waits in the queue, where to be woken takes
-// ten times as long.
+// ten times as long. It is for the short ways; who holds all shards, or looks for room,
+// holds them too long to be waited for like that. Who tries may hold others, for all lock
+// in ascending order, and the last try waits.
 func (sh *shard) lock() {
 	for range 100 {
 		if sh.mu.TryLock() {

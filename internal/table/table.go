@@ -26,16 +26,6 @@ const (
 // A set is one of the two places of a slot. Empty slots have the fingerprint 0.
 type set [ways]Slot
 
-// find is the way of a fingerprint in the set, or -1.
-func (s *set) find(fp uint64) int {
-	for w := range s {
-		if s[w].Print == fp {
-			return w
-		}
-	}
-	return -1
-}
-
 // match has bit w set where the print of way w of a is fp, and the bits behind those for
 // b. It has neither branches nor a loop, so that all prints are fetched from memory side
 // by side, and none is guessed at.
@@ -56,7 +46,14 @@ func (s *Slot) is(fp uint64) (one uint) {
 }
 
 // free is the way of an empty slot, or -1.
-func (s *set) free() int { return s.find(0) }
+func (s *set) free() int {
+	for w := range s {
+		if s[w].Print == 0 {
+			return w
+		}
+	}
+	return -1
+}
 
 // A Table is empty when it is zero. It is not safe for concurrent use.
 type Table struct {
@@ -137,7 +134,8 @@ func (t *Table) Remove(s *Slot) {
 }
 
 // Insert adds a fingerprint, not 0, that Find has not found. The words of its slot
-// are zero. It moves twelve slots at most.
+// are zero. It moves thirteen slots at most: eight where a set is split, one and
+// two more for it out of the stash, and two for its own place.
 func (t *Table) Insert(fp uint64) *Slot {
 	if (t.used+1)*fullDen > t.Room()*fullNum {
 		t.grow()
