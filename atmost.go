@@ -22,7 +22,7 @@ func (l *Limiter) TakeAtMost(ctx context.Context, o *Outcome, most int64, parts 
 	case rates == 1:
 		how = Partial
 	case rates > 1:
-		n = min(most, least) // no more can ever fit
+		n = min(most, least)        // no more can ever fit
 		if l.blocks() && most > 0 { // what is less is an error below
 			if err := l.take(ctx, o, 0, Peek, parts); err != nil {
 				return 0, err

@@ -40,6 +40,14 @@
 // Impossible limits are refused when they are built, by [*FieldError], which
 // matches [ErrInvalid]. A decision that could not be made is [ErrNotApplied]
 // (nothing was charged), [ErrUnknown] (charged at most once) or a
-// [*StateError]. Nothing in this package panics but the Must functions, and what
-// is called on a nil pointer.
+// [*StateError]. A wait that would last too long is a [*WaitError], a slot that was
+// lost meanwhile [ErrLost]. Nothing in this package panics but the Must functions, and
+// what is called on a nil pointer.
+//
+// # For stores and engines
+//
+// Who limits calls needs none of these: [Store] and what it is asked and answers ([Take],
+// [Join], [How], [SlotID], [Edges], [Decision], [Stamp], [Return], [Receipt]), its keys
+// ([Keyer]), what checks calls of it ([CheckTakes], [CheckReturns]), and what makes an
+// Outcome of them ([Decide], [GiveBack], [Decider], [Observer]).
 package weir

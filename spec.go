@@ -97,9 +97,9 @@ type Spec struct {
 // Factor 0 means that it stays the same. A cost that can never pass is no strike.
 // Periods are from 1 µs to less than 71 years. The zero Block is none.
 type Block struct {
-	For    time.Duration
-	Factor int64
-	Max    time.Duration
+	For    time.Duration // the first block
+	Factor int64         // 2 or more, or 0 for blocks that stay the same
+	Max    time.Duration // the longest block; 0 where Factor is
 }
 
 // Slot is the default name of the limit among the limits of one rule: its

@@ -127,7 +127,7 @@ func (p *Penalty) Dead(s State, now Micros) bool { return Micros(s[1]) <= now }
 
 // Pack keeps both instants.
 func (p *Penalty) Pack(s State) (until, forgotten uint64, ok bool) {
-	return uint64(s[0]), uint64(s[1]), packable(s[0]|s[1])
+	return uint64(s[0]), uint64(s[1]), packable(s[0] | s[1])
 }
 
 // Unpack is Packer's.

@@ -130,6 +130,28 @@ func TestPenaltyUnderAClockThatRunsBack(t *testing.T) {
 	}
 }
 
+// A penalty as an algorithm: one strike at a time, no rate, and two instants to pack.
+func TestPenaltyIsAnAlgorithm(t *testing.T) {
+	p, err := algorithm.NewPenalty(100, 2, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Capacity() != 1 || p.Overdraft() != 1 {
+		t.Errorf("capacity %d, overdraft %d", p.Capacity(), p.Overdraft())
+	}
+	for span, want := range map[micros]int64{-1: 0, 0: 0, 1: math.MaxInt64, 2: math.MaxInt64} {
+		if got := p.Most(span); got != want {
+			t.Errorf("at most %d in %d µs, want %d", got, span, want)
+		}
+	}
+	const beyond = 1 << algorithm.PackedBits
+	for s, want := range map[state]bool{{5, 9}: true, {beyond - 1, beyond - 1}: true, {}: false, {beyond, 9}: false, {5, beyond}: false, {-1, 9}: false} {
+		if a, b, ok := p.Pack(s); ok != want || ok && p.Unpack(a, b) != s {
+			t.Errorf("%v is packed as %d, %d, %t", s, a, b, ok)
+		}
+	}
+}
+
 func TestPenaltyArguments(t *testing.T) {
 	f := func(first, factor, longest int64, want string) {
 		t.Helper()

@@ -327,6 +327,18 @@ func TestRefundOfOddUnitsOfALog(t *testing.T) {
 	f(math.MaxInt64, 3, state{1000, 2})
 	f(math.MaxInt64, 2, state{1050, 3})
 	f(math.MaxInt64, math.MaxInt64, state{1000, 2})
+	list, s = pieces{{1050, 3}}, state{1050, 3}
+	f(3, 3, state{}) // nothing is left
+}
+
+// A log of nothing is none, whenever its last charge was: a clock that runs back charges
+// at its own time.
+func TestLogOfNothing(t *testing.T) {
+	l := logOf(t, 3, 100, 0)
+	s := state{1000, 0}
+	if after, r := l.Charge(s, at(950), 2); after != (state{950, 2}) || r != (receipt{At: 950, Cost: 2}) || !l.Dead(s, 950) {
+		t.Errorf("2 in nothing make %v, %+v; dead %t", after, r, l.Dead(s, 950))
+	}
 }
 
 // A log of the largest numbers is accepted, holds a key for a period, and lets nothing

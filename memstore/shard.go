@@ -23,13 +23,17 @@ type shard struct {
 	evicted uint64
 }
 
+// lockTries take a microsecond or so together: who has not given the lock back by then
+// does not run, and to go on trying would take the time that he needs.
+const lockTries = 100
+
 // lock is mu.Lock for what is held for some fifty nanoseconds: it tries again for about
 // as long as that takes a few times, before it waits in the queue, where to be woken takes
 // ten times as long. It is for the short ways; who holds all shards, or looks for room,
 // holds them too long to be waited for like that. Who tries may hold others, for all lock
 // in ascending order, and the last try waits.
 func (sh *shard) lock() {
-	for range 100 {
+	for range lockTries {
 		if sh.mu.TryLock() {
 			return
 		}

@@ -192,6 +192,38 @@ func TestForgivenUnitsAreCounted(t *testing.T) {
 	}
 }
 
+// Who reserves little and uses much is made to pay for it in a full store too.
+func TestSettlementInACellHoldsBack(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	limit := weir.MustLimit("jobs", "100/h overdraft 300")
+	b.flood(1000, limit, "stranger")
+	l, err := weir.New(b.Store, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, passed, o := int64(0), 0, new(weir.Outcome)
+	for range 50 {
+		r, err := l.Reserve(t.Context(), o, 1, weir.Text("user", "late"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !o.Allowed {
+			continue
+		}
+		if passed++; o.Decisions[0].Mode != weir.Overflow {
+			t.Fatalf("decided as %s: this test says nothing", o.Decisions[0].Mode)
+		}
+		forgiven, err := r.Settle(t.Context(), 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += 40 - forgiven
+	}
+	if passed > 3 || used > 300 {
+		t.Errorf("passed %d times, and used %d units", passed, used)
+	}
+}
+
 // What has no states cannot be reset.
 func TestResetOfWhatIsNoLimit(t *testing.T) {
 	b := open(t, memstore.Config{})

@@ -41,7 +41,8 @@ func standIn(p *policy.Policy) (*memstore.Store, error) {
 	return store, nil
 }
 
-// few are as many limits as callers may bring at least that are in use at a time.
+// few are as many limits as callers may bring at least that are in use at a time: some,
+// for a daemon that has room for one alone is of use to nobody.
 func few(rule string) []*weir.Limit {
 	var limits [4]*weir.Limit
 	for i := range limits {
