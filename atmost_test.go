@@ -36,7 +36,7 @@ func TestTakeAtMostGrantsWhatFits(t *testing.T) {
 		if used > 0 && !b.take(used).Allowed {
 			t.Fatal("what was used before does not fit")
 		}
-		if got, o := b.atMost(most); got != want || o.Allowed != (want > 0) || o.Never || b.store.returns != 0 {
+		if got, o := b.atMost(most); got != want || o.Allowed != (want > 0) || o.Never != (o.Cause == weir.ByDeny) || b.store.returns != 0 {
 			t.Errorf("%v with %d used: %d of %d, want %d; %d returns, %+v", texts, used, got, most, want, b.store.returns, o)
 		}
 	}

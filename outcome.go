@@ -42,9 +42,10 @@ type Outcome struct {
 	Binding int
 
 	// RetryAfter is the longest wait among the refused limits, exact: without
-	// other traffic the same call passes then. 0 when allowed, or never.
+	// other traffic the same call passes then. 0 when allowed, or never, or where no
+	// limit refused: of other causes nobody knows how long they last.
 	RetryAfter Micros
-	Never      bool   // refused, and waiting does not help
+	Never      bool   // refused by a cost above a capacity, or by deny: waiting does not help
 	Delay      Micros // allowed: hold the request this long before it goes on, the longest of all that may refuse; give back what never goes on
 
 	Stamp     Stamp      // by which clock, and when
@@ -146,7 +147,7 @@ func (o *Outcome) Pass() {
 // store may have said before is dropped.
 func (o *Outcome) Refuse(c Cause, err error) {
 	o.Reset()
-	o.Cause, o.Err = c, err
+	o.Cause, o.Err, o.Never = c, err, c == ByDeny
 }
 
 // RefuseDelay makes the outcome of a request that would have to wait (Delay) a

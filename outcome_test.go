@@ -40,6 +40,19 @@ func TestResetForgetsNoField(t *testing.T) {
 	})
 }
 
+// Who asks again until it passes, or never will, is told so by a limit of deny as well.
+func TestDenyIsNever(t *testing.T) {
+	o := new(Outcome)
+	for cause, want := range map[Cause]bool{ByDeny: true, ByFault: false, ByMissing: false, ByRequest: false} {
+		if o.Refuse(cause, nil); o.Never != want || o.Allowed {
+			t.Errorf("%s: never %t, want %t", cause, o.Never, want)
+		}
+	}
+	if o.Pass(); o.Never {
+		t.Error("what passes never passes")
+	}
+}
+
 // Who cannot be kept waiting is refused for as long, by the limit that would have
 // kept him longest.
 func TestRefuseDelay(t *testing.T) {

@@ -55,7 +55,9 @@
 //
 // # X-RateLimit
 //
-// X-RateLimit-Limit, -Remaining and -Reset tell of the limit that bound: its
+// X-RateLimit-Limit, -Remaining and -Reset tell of the rate that bound (where slots
+// did, of the one of which the least share is left, and where there is none they are
+// left out): its
 // capacity, which -Remaining counts down from, and the seconds until nothing is
 // charged any more (or, with [Config].EpochReset, when that will be).
 //

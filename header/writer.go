@@ -1,6 +1,7 @@
 package header
 
 import (
+	"math/bits"
 	"net/http"
 	"slices"
 	"time"
@@ -97,14 +98,14 @@ func comma(b []byte, i int) []byte {
 	return append(b, ", "...)
 }
 
-// legacy gathers X-RateLimit of the limit that bound.
+// legacy gathers X-RateLimit of the rate that bound.
 func (w *Writer) legacy(f *fields, text []byte, o *weir.Outcome, members []member) []byte {
-	i := slices.IndexFunc(members, func(m member) bool { return o.Takes[m.take].Limit == o.Limit() })
-	if i < 0 {
+	bound, ok := bindingRate(o, members)
+	if !ok {
 		return text
 	}
-	d := &o.Decisions[o.Binding]
-	f.set(keyLimit, members[i].policy.total)
+	d := &o.Decisions[bound.take]
+	f.set(keyLimit, bound.policy.total)
 	text = f.number(text, keyRemaining, max(0, d.Remaining))
 	reset := max(0, d.ResetAfter)
 	switch {
@@ -114,6 +115,34 @@ func (w *Writer) legacy(f *fields, text []byte, o *weir.Outcome, members []membe
 		text = f.number(text, keyReset, sum(o.Stamp.Now, reset).Ceil(time.Second))
 	}
 	return text
+}
+
+// bindingRate is the limit that bound, or where that is of slots the rate of which the
+// least share is left. Of slots these fields cannot tell: they have no time at which more
+// are there, and who reads one waits for it, although his own request frees the slot when
+// it is answered.
+func bindingRate(o *weir.Outcome, members []member) (bound member, ok bool) {
+	slots, found := false, false
+	for _, m := range members {
+		binds := o.Takes[m.take].Limit == o.Limit()
+		switch {
+		case m.policy.algorithm == weir.Concurrency:
+			slots = slots || binds
+		case binds:
+			m.take = o.Binding
+			return m, true
+		case !found || lessLeft(&o.Decisions[m.take], m.policy, &o.Decisions[bound.take], bound.policy):
+			bound, found = m, true
+		}
+	}
+	return bound, slots && found
+}
+
+// lessLeft reports whether of a a smaller share is left than of b.
+func lessLeft(a *weir.Decision, of *policy, b *weir.Decision, other *policy) bool {
+	h1, l1 := bits.Mul64(uint64(max(0, a.Remaining)), uint64(other.capacity))
+	h2, l2 := bits.Mul64(uint64(max(0, b.Remaining)), uint64(of.capacity))
+	return h1 < h2 || h1 == h2 && l1 < l2
 }
 
 // A member is a limit that an answer tells of, and the take that speaks for it.

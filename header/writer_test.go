@@ -54,6 +54,34 @@ func TestWriteManyLimits(t *testing.T) {
 	}
 }
 
+// Of slots X-RateLimit tells nothing: who reads it would wait for what his own request
+// frees when it is answered.
+func TestWriteSlots(t *testing.T) {
+	slots := leg{limit: "exports/slots", text: "2 concurrent", d: weir.Decision{Allowed: true, Remaining: 0, ResetAfter: 60 * second}}
+	same(t, written(writer(t, Config{}), decide(t, slots)), `
+Ratelimit: "exports/slots";r=0
+Ratelimit-Policy: "exports/slots";q=2;qu="concurrent-requests"`)
+
+	minute := leg{limit: "exports/1m", text: "50/min", d: weir.Decision{Allowed: true, Remaining: 30, ResetAfter: 24 * second}}
+	hour := leg{limit: "exports/1h", text: "100/h fixed-window", d: weir.Decision{Allowed: true, Remaining: 40, ResetAfter: 900 * second}}
+	want := `
+X-Ratelimit-Limit: 100
+X-Ratelimit-Remaining: 40
+X-Ratelimit-Reset: 900`
+	no := Config{NoRateLimit: true}
+	same(t, written(writer(t, no), decide(t, slots, minute, hour)), want)
+	same(t, written(writer(t, no), decide(t, hour, minute, slots)), want)
+	slots.d = weir.Decision{RetryAfter: 60 * second, ResetAfter: 60 * second}
+	same(t, written(writer(t, no), decide(t, minute, slots, hour)), "Retry-After: 60"+want)
+	slots.d = weir.Decision{Allowed: true, Remaining: 1, ResetAfter: 60 * second}
+	same(t, written(writer(t, no), decide(t, slots, hour, minute)), want) // they have more left than the hour
+	minute.d.Remaining = 10
+	same(t, written(writer(t, no), decide(t, slots, hour, minute)), `
+X-Ratelimit-Limit: 50
+X-Ratelimit-Remaining: 10
+X-Ratelimit-Reset: 24`)
+}
+
 func TestWriteFamilies(t *testing.T) {
 	f := func(c Config, want string) {
 		t.Helper()

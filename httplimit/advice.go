@@ -102,6 +102,7 @@ func farTime(h http.Header, now time.Time) time.Time {
 // quotas is what an answer says of how much is left.
 type quotas struct {
 	stated  []statement
+	slots   []int64       // what is left of quotas of requests at once, which say nothing of later ones
 	longest time.Duration // the longest reset that is named at all
 }
 
@@ -133,7 +134,10 @@ func readQuotas(h http.Header, far time.Time) quotas {
 		return q
 	}
 	q.addRateLimit(lines(h, "Ratelimit"), lines(h, "Ratelimit-Policy"))
-	said := q.stated
+	said := slices.Clone(q.slots)
+	for _, s := range q.stated {
+		said = append(said, s.left)
+	}
 	for _, f := range families {
 		q.addFamily(h, f, far, said)
 	}
@@ -162,22 +166,26 @@ func (q *quotas) addRateLimit(lines, policies []string) {
 			window = longest // the window is no longer than that
 		}
 		name := strings.Clone(s.name[:min(len(s.name), mostName)])
-		if ok && counts(unit, left) {
+		switch {
+		case ok && unit == atOnce:
+			q.slots = append(q.slots, left)
+		case ok && counts(unit, left):
 			q.add(name, seen[name], left, inSeconds(window))
 		}
 		seen[name]++
 	}
 }
 
-// counts reports whether what is left of a quota in a unit (section 3.1.2) says
-// anything of requests: of bytes and the like once there are none, of slots never,
-// since they come back when their holders are done.
+// atOnce is the unit of quotas of slots, which come back when their holders are done
+// (section 3.1.2): they say nothing of later requests.
+const atOnce = "concurrent-requests"
+
+// counts reports whether what is left of a quota in another unit says anything of
+// requests: of bytes and the like once there are none.
 func counts(unit string, left int64) bool {
 	switch unit {
 	case "", "request", "requests": // the registry and the text of the draft differ
 		return true
-	case "concurrent-requests":
-		return false
 	}
 	return left == 0
 }
@@ -235,7 +243,7 @@ var families = [...]family{
 // the first of one belongs to the first of the other, and so on. One that has as much
 // left as RateLimit has said already says the same again, less well: its reset is
 // often when all is there again, and not when anything is.
-func (q *quotas) addFamily(h http.Header, f family, far time.Time, said []statement) {
+func (q *quotas) addFamily(h http.Header, f family, far time.Time, said []int64) {
 	counts := lines(h, f.remaining)
 	for i, text := range lines(h, f.reset) {
 		reset, ok := readReset(text, far)
@@ -247,7 +255,7 @@ func (q *quotas) addFamily(h http.Header, f family, far time.Time, said []statem
 			continue
 		}
 		left, _, ok := readNumber(counts[i])
-		again := !f.units && slices.ContainsFunc(said, func(s statement) bool { return s.left == left })
+		again := !f.units && slices.Contains(said, left)
 		if ok && !again && (left == 0 || !f.units) {
 			q.add(f.remaining, i, left, reset)
 		}

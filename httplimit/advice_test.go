@@ -241,6 +241,19 @@ func TestAdviceNamesQuotas(t *testing.T) {
 	}
 }
 
+// What is said of requests at once, and again in fields that have no unit, is no advice.
+func TestAdviceOfSlots(t *testing.T) {
+	h := http.Header{
+		"Ratelimit":             {`"once";r=0, "b";r=5;t=60`},
+		"Ratelimit-Policy":      {`"once";q=2;qu="concurrent-requests", "b";q=9;w=60`},
+		"X-Ratelimit-Remaining": {"0"},
+		"X-Ratelimit-Reset":     {"60"},
+	}
+	if got, want := readAdvice(200, h, today()).stated, []statement{{quotaName{"b", 0}, 5, time.Minute}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func mustURL(t *testing.T, text string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(text)

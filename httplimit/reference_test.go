@@ -173,6 +173,7 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 	}
 	members, policies := f.members(h["Ratelimit"]), f.members(h["Ratelimit-Policy"])
 	var names []string
+	var slots []refStatement
 	for _, m := range members {
 		name := m[""]
 		if len(name) > 64 {
@@ -204,6 +205,9 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 				reset, timed = refCount(policies[i]["w"])
 			}
 		}
+		if unit == `"concurrent-requests"` {
+			slots = append(slots, refStatement{left: left})
+		}
 		other := unit != `"requests"` && unit != `"request"`
 		if timed && unit != `"concurrent-requests"` && !(other && left.Sign() > 0) {
 			all = append(all, refStatement{quotaName{name, before}, left, reset})
@@ -223,7 +227,7 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 			all = append(all, refStatement{left: left, reset: reset})
 		}
 	}
-	said := slices.DeleteFunc(slices.Clone(all), func(s refStatement) bool { return refSpan(s.reset) == 0 })
+	said := append(slots, slices.DeleteFunc(slices.Clone(all), func(s refStatement) bool { return refSpan(s.reset) == 0 })...)
 	for _, names := range families {
 		for i, text := range h[names.reset] {
 			s := refStatement{quota: quotaName{names.remaining, i}, reset: f.reset(text, far)}

@@ -75,6 +75,61 @@ func serving(t *testing.T, h http.Handler) *http.Transport {
 	return base
 }
 
+// obeying is a client with a Transport of a server with a Middleware of some limits, and how
+// many requests that has refused. The body of an answer comes at once.
+func obeying(t *testing.T, limits ...string) (client *http.Client, refused *atomic.Int64) {
+	t.Helper()
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := httplimit.New(httplimit.Config{
+		Store: store,
+		Rules: []httplimit.Rule{{Name: "api", Limits: limits, Key: []httplimit.Key{httplimit.Everyone()}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused = new(atomic.Int64)
+	base := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {})).ServeHTTP(answer, r)
+		maps.Copy(w.Header(), answer.Header())
+		if answer.Code == limited {
+			refused.Add(1)
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	tr, err := httplimit.NewTransport(httplimit.TransportConfig{Base: base, MaxWait: time.Hour, Retries: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client = &http.Client{Transport: tr}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		_ = store.Close()
+	})
+	return client, refused
+}
+
+// A server whose slots are all taken by the request that is answered wants no pause: the
+// next one finds a slot.
+func TestTransportDoesNotWaitForSlots(t *testing.T) {
+	for _, limits := range [][]string{{"1 concurrent"}, {"50/s", "1 concurrent"}, {"1 concurrent", "10/s burst 3"}} {
+		synctest.Test(t, func(t *testing.T) {
+			client, refused := obeying(t, limits...)
+			begun := time.Now()
+			for range 3 {
+				askFor(t, client, ok, "http://api.example/")
+			}
+			if took := time.Since(begun); took > 0 || refused.Load() > 0 {
+				t.Errorf("%v: three requests took %v, %d were refused", limits, took, refused.Load())
+			}
+		})
+	}
+}
+
 // A client behind a Transport and a server behind a Middleware: who obeys what the
 // server says is not refused, but for what was under way when he learnt of it.
 func TestTransportAndMiddlewareAgree(t *testing.T) {
@@ -90,35 +145,7 @@ func TestTransportAndMiddlewareAgree(t *testing.T) {
 	} {
 		t.Run(strings.Join(c.limits, ", "), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, err := memstore.New(memstore.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer store.Close()
-				m, err := httplimit.New(httplimit.Config{
-					Store: store,
-					Rules: []httplimit.Rule{{Name: "api", Limits: c.limits, Key: []httplimit.Key{httplimit.Everyone()}}},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				var refused atomic.Int64
-				base := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					answer := httptest.NewRecorder()
-					m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {})).ServeHTTP(answer, r)
-					maps.Copy(w.Header(), answer.Header())
-					if answer.Code == limited {
-						refused.Add(1)
-					}
-					w.WriteHeader(answer.Code)
-					_, _ = w.Write(answer.Body.Bytes())
-				}))
-				tr, err := httplimit.NewTransport(httplimit.TransportConfig{Base: base, MaxWait: time.Hour, Retries: 3})
-				if err != nil {
-					t.Fatal(err)
-				}
-				client := &http.Client{Transport: tr}
-				defer client.CloseIdleConnections()
+				client, refused := obeying(t, c.limits...)
 				for range c.before {
 					askFor(t, client, ok, "http://api.example/")
 				}
