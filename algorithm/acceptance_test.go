@@ -204,10 +204,15 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 	}
 	const day = 86_400_000_000
 	f(0, day, 1, 0, `weir: count 0: a limit admits at least 1 unit a period; write "deny" to refuse everything, "unlimited" to limit nothing`)
+	f(1<<52, day, 1, 0, "weir: count 4503599627370496: too large to count exactly; write at most 4503599627370495")
 	f(5, day, 0, 0, "weir: burst 0: a bucket must hold at least 1 unit; write burst 1 or more")
 	f(5, 0, 1, 0, "weir: period 0: a period lasts at least 1 µs")
 	f(1, day, 52125, 52125, "weir: burst 52125: it needs 142 years to refill; write at most 52124")
 	f(1, day, 1_000_000, 0, "weir: burst 1000000: it needs 2737 years to refill; write at most 52124")
+	f(1, 1<<40, 1<<12, 0, "weir: burst 4096: it needs 142 years to refill; write at most 4095")
+	f(1, 31_557_599_999_999, 143, 0, "weir: burst 143: it needs 142 years to refill; write at most 142")
+	f(1, 31_557_600_000_000, 143, 0, "weir: burst 143: it needs 143 years to refill; write at most 142")
+	f(1<<51, 1<<39-1, 4, 0, "weir: burst 4: too large to count exactly at this rate; write at most 3")
 	f(1, day, 10, 9, "weir: overdraft 9: the debt may be no smaller than the burst of 10; leave it out, or raise it")
 	f(999_983, 1_000_000, 9_007_361_387, 0, "weir: burst 9007361387: too large to count exactly at this rate; write at most 9007361386")
 }

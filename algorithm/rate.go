@@ -13,9 +13,11 @@ type rate struct{ n, p, q, s int64 }
 // newRate reduces count per period. Both are at least 1.
 func newRate(count, period int64) rate {
 	g := gcd(count, period)
-	n, p := count/g, period/g
-	return rate{n: n, p: p, q: p / n, s: p % n}
+	return reduced(count/g, period/g)
 }
+
+// reduced is the rate of n units per p microseconds in lowest terms. Both are at least 1.
+func reduced(n, p int64) rate { return rate{n: n, p: p, q: p / n, s: p % n} }
 
 func gcd(a, b int64) int64 {
 	for b != 0 {

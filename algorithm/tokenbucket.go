@@ -137,7 +137,7 @@ func (b *TokenBucket) debt(s State, now Micros) (span, rate) {
 	if s[2] == b.rate.n && s[3] == b.rate.p || d == (span{}) {
 		return d, b.rate
 	}
-	return d, rate{n: s[2], p: s[3], q: s[3] / s[2], s: s[3] % s[2]}
+	return d, reduced(s[2], s[3])
 }
 
 // write makes the state that owes d at now under rate r.
@@ -229,10 +229,7 @@ func spent(now Micros, cost int64, r rate) Receipt {
 // as the overdraft reaches, and gives what was owed before.
 func (b *TokenBucket) force(s State, now Micros, cost int64) (after State, charged int64, d span, r rate) {
 	d, r = b.debt(s, now)
-	charged = min(cost, b.overdraft-ceilUnits(r, d))
-	if charged <= 0 {
-		return s, 0, d, r
-	}
+	charged = max(0, min(cost, b.overdraft-ceilUnits(r, d)))
 	return write(now, r.add(d, r.wide(charged)), r), charged, d, r
 }
 
@@ -251,7 +248,6 @@ func ceilUnits(r rate, d span) int64 {
 // once loses nothing.
 func (b *TokenBucket) Refund(s State, m Moment, r Receipt, units int64) State {
 	own, ok := receiptRate(s, r.Numbers)
-	units = min(units, r.Cost)
 	if !ok || units < 1 {
 		return s
 	}
@@ -266,7 +262,7 @@ func receiptRate(s State, numbers [2]int64) (rate, bool) {
 	if n < 1 || p < 1 || s[2] != n || s[3] != p {
 		return rate{}, false
 	}
-	return rate{n: n, p: p, q: p / n, s: p % n}, true
+	return reduced(n, p), true
 }
 
 // lower takes back from what a state owes, written under rate r: all of it leaves
