@@ -38,9 +38,10 @@ func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 	}
 	var lost error
 	for i := range returns {
-		if r := &returns[i]; r.Slot == (weir.SlotID{}) {
+		r := &returns[i]
+		if slots, ok := r.Limit.Algorithm().(*algorithm.Concurrency); !ok {
 			c.refund(c.prints[i], r)
-		} else if held := c.letGo(c.prints[i], c.members[i], r); !held && r.Renew {
+		} else if held := c.letGo(c.prints[i], c.members[i], slots, r); !held && r.Renew {
 			lost = fmt.Errorf("%w: limit %s", weir.ErrLost, r.Limit.Name())
 		}
 	}
@@ -51,26 +52,23 @@ func (c *call) giveBack(returns []weir.Return) (weir.Micros, error) {
 func (c *call) refund(fp uint64, r *weir.Return) {
 	sh := &c.store.shards[c.store.shardOf(fp)]
 	e, m := c.store.entryOf(sh, fp, r.Limit)
-	if e == nil {
-		return
-	}
-	if m.list != nil {
+	switch {
+	case e == nil:
+	case m.slots != nil: // a slot comes back by the name of its holder alone
+	case m.list != nil:
 		c.refundLog(sh, e, m, r)
-		return
+	default:
+		state := r.Limit.Algorithm().Refund(sh.state(e, m), algorithm.Moment{Now: c.now}, r.Receipt, r.Units)
+		if state == (algorithm.State{}) && !isKept(e) {
+			sh.remove(e, m)
+		} else {
+			sh.write(e, m, m, state)
+		}
 	}
-	state := r.Limit.Algorithm().Refund(sh.state(e, m), algorithm.Moment{Now: c.now}, r.Receipt, r.Units)
-	if state == (algorithm.State{}) && !isKept(e) {
-		sh.remove(e, m)
-		return
-	}
-	sh.write(e, m, m, state)
 }
 
 // refundLog takes what comes back out of the charge that it was.
 func (c *call) refundLog(sh *shard, e *table.Slot, m *member, r *weir.Return) {
-	if m.slots != nil {
-		return // a slot comes back by the name of its holder alone
-	}
 	l := &c.cells[0].list // of which a call of returns has no other use
 	defer func() { *l = list{} }()
 	*l = sh.listOf(e, m)
@@ -84,11 +82,7 @@ func (c *call) refundLog(sh *shard, e *table.Slot, m *member, r *weir.Return) {
 }
 
 // letGo releases a slot, or renews it, wherever it is held. It reports whether it is.
-func (c *call) letGo(fp uint64, m *member, r *weir.Return) bool {
-	slots, _ := r.Limit.Algorithm().(*algorithm.Concurrency)
-	if slots == nil {
-		return false
-	}
+func (c *call) letGo(fp uint64, m *member, slots *algorithm.Concurrency, r *weir.Return) bool {
 	sh := &c.store.shards[c.store.shardOf(fp)]
 	if e, of := c.store.entryOf(sh, fp, r.Limit); e != nil {
 		l := sh.listOf(e, of)

@@ -224,6 +224,57 @@ func TestSettlementInACellHoldsBack(t *testing.T) {
 	}
 }
 
+// A call that fails allows nothing, and has a time where it has read one, whichever way
+// it goes.
+func TestErrorsAllowNothing(t *testing.T) {
+	const beyond = 1 << 53
+	week := weir.MustLimit("week", "5/week calendar UTC")
+	full := func(b *bench) { // of limits
+		var all []*weir.Limit
+		for i := range 2 { // the log has the room of five
+			all = append(all, weir.MustLimit(fmt.Sprint("rule", i), "1/day"))
+		}
+		if err := b.Expect(append(all, weir.MustLimit("api", "5/s"), weir.MustLimit("log", "5/s sliding-log"))...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(b *bench)
+		want  error
+		now   weir.Micros
+		known bool // calls for limits that are known fail too
+	}{
+		"closed":         {func(b *bench) { _ = b.Close() }, weir.ErrClosed, 0, true},
+		"no clock":       {func(b *bench) { b.clock.now = beyond }, weir.ErrNotApplied, beyond, true},
+		"no more limits": {full, weir.ErrNotApplied, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, memstore.Config{MaxKeys: 64})
+			a, z := b.user(weir.MustLimit("api", "5/s"), "u"), b.user(weir.MustLimit("log", "5/s sliding-log"), "u")
+			_, d := b.take(a)
+			b.take(z)
+			c.spoil(b)
+			calls := map[string][]weir.Take{"unknown limit": {b.user(weir.MustLimit("new", "5/s"), "u")}, "unknown penalty": {b.user(weir.MustLimit("rule1", "1/day block 1h"), "u")}}
+			if c.known {
+				calls = map[string][]weir.Take{"one": {a}, "new key": {b.user(a.Limit, "v")}, "list": {z}, "two": {a, z}, "calendar": {b.user(week, "u")}}
+			}
+			for name, takes := range calls {
+				out := make([]weir.Decision, len(takes))
+				if ok, s, err := b.Take(context.Background(), takes, out); ok || s.Now != c.now || !errors.Is(err, c.want) {
+					t.Errorf("%s: allowed %t at %d, %v", name, ok, s.Now, err)
+				}
+			}
+			if !c.known {
+				return
+			}
+			s, err := b.Return(context.Background(), []weir.Return{{Limit: a.Limit, Key: a.Key, Receipt: d[0].Receipt, Units: 1}})
+			if s.Now != c.now || !errors.Is(err, c.want) {
+				t.Errorf("return: at %d, %v", s.Now, err)
+			}
+		})
+	}
+}
+
 // What has no states cannot be reset.
 func TestResetOfWhatIsNoLimit(t *testing.T) {
 	b := open(t, memstore.Config{})
