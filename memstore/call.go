@@ -33,7 +33,7 @@ type place struct {
 type call struct {
 	store  *Store
 	shares *shares // as they stand for the whole call, with the rules of all its limits
-	need   int     // how much room entries of all its takes would have together
+	need   int     // how much room entries of all its takes would have together; penalties look for it when all those have theirs
 	now    weir.Micros
 	joins  uint8 // bits of the joins that occur
 
@@ -108,7 +108,6 @@ func (c *call) meet(takes []weir.Take) (err error) {
 		if c.guards[i], err = c.store.known(l); err != nil {
 			return err
 		}
-		c.need++
 	}
 	return nil
 }
@@ -238,7 +237,6 @@ func (x *cell) find(c *call) {
 	switch {
 	case p.member.list != nil:
 		x.findList(c)
-		return
 	case p.entry != nil:
 		x.was = p.shard.state(p.entry, p.of)
 	case p.shared >= 0:
@@ -304,8 +302,7 @@ func (c *call) place(x *cell) {
 	}
 	x.mode = weir.Overflow
 	if mode, ok := c.store.onFull.without(); ok {
-		x.was, x.state, x.mode, p.shared = algorithm.State{}, algorithm.State{}, mode, -1
-		x.list.chain = table.Chain{}
+		x.mode, p.shared = mode, -1 // the cells of such a store are empty
 	}
 }
 

@@ -28,7 +28,6 @@ func (x *cell) findList(c *call) {
 	}
 	x.list.changed = false
 	x.was = x.list.state()
-	x.state = x.was
 }
 
 // cellList reads an overflow cell, under its stripe.

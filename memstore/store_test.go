@@ -275,6 +275,69 @@ func TestErrorsAllowNothing(t *testing.T) {
 	}
 }
 
+// Who comes when a flood is over is decided on his own state, and told so.
+func TestModeAfterAFloodIsOver(t *testing.T) {
+	for _, text := range []string{"10/s", "10/min sliding-log", "10/h fixed-window"} {
+		b := open(t, memstore.Config{MaxKeys: 64})
+		l := weir.MustLimit("login", text)
+		b.flood(1000, l, "f")
+		if _, d := b.take(b.user(l, "late")); d[0].Mode != weir.Overflow {
+			t.Errorf("%s: in the flood: %s", text, d[0].Mode)
+		}
+		b.clock.now += 24 * 3_600_000_000
+		if ok, d := b.take(b.user(l, "later")); !ok || d[0].Mode != weir.Exact || d[0].Remaining != 9 {
+			t.Errorf("%s: when it is over: %+v", text, d[0])
+		}
+	}
+}
+
+// Keys that share a cell share its windows, wherever those of their own begin.
+func TestSpreadInACell(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 64})
+	l := weir.MustLimit("login", "1000/h fixed-window spread")
+	b.flood(100, l, "f")
+	var reset weir.Micros
+	for i := range 10 {
+		_, d := b.take(b.user(l, fmt.Sprint("late", i)))
+		if d[0].Mode != weir.Overflow {
+			t.Fatal("there is room: this test says nothing")
+		}
+		if i > 0 && d[0].ResetAfter != reset {
+			t.Errorf("key %d of the cell: reset after %d, want %d", i, d[0].ResetAfter, reset)
+		}
+		reset = d[0].ResetAfter
+	}
+}
+
+// In a full store one caller's invented names crowd one cell, and other callers have theirs.
+func TestInventedNamesCrowdOneCell(t *testing.T) {
+	b := open(t, memstore.Config{MaxKeys: 1 << 16})
+	l := weir.MustLimit("login", "1000/day")
+	passes := func(first, second string) bool {
+		key, tag := b.Keyer().Key(weir.Text("user", first), weir.Text("name", second))
+		ok, d := b.take(weir.Take{Limit: l, Key: key, Tag: tag, Cost: 600})
+		if d[0].Mode != weir.Overflow {
+			t.Fatal("there is room: this test says nothing")
+		}
+		return ok
+	}
+	b.flood(70_000, l, "stranger") // of whom each cell has charged some two hundred
+	names, callers := 0, 0
+	for i := range 40 {
+		if passes("mallory", fmt.Sprint(i)) {
+			names++
+		}
+	}
+	for i := range 40 {
+		if passes(fmt.Sprint("caller", i), "own") {
+			callers++
+		}
+	}
+	if names > 1 || callers < 15 {
+		t.Errorf("%d invented names of one caller pass, and %d of 40 callers", names, callers)
+	}
+}
+
 // What has no states cannot be reset.
 func TestResetOfWhatIsNoLimit(t *testing.T) {
 	b := open(t, memstore.Config{})
