@@ -358,8 +358,6 @@ func (c *call) commit() {
 			p.shard.count(p.member.rule, -p.member.room)
 		case p.member.list != nil:
 			x.commitList()
-		case p.entry != nil && x.state == (algorithm.State{}) && !isKept(p.entry):
-			p.shard.remove(p.entry, p.of)
 		case p.entry != nil:
 			p.shard.write(p.entry, p.of, p.member, x.state)
 		case p.inCell():
@@ -385,7 +383,7 @@ func (c *call) cancel() {
 		x := &c.cells[i]
 		if p := &x.place; p.reserved {
 			p.shard.count(p.member.rule, -p.member.room)
-		} else if x.grown > 0 {
+		} else {
 			p.shard.count(p.member.rule, -x.grown)
 		}
 	}
