@@ -1,10 +1,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +19,7 @@ import (
 // options are what the command line says.
 type options struct {
 	args       []string
-	only       *regexp.Regexp
+	only       only
 	sizes      []string
 	parts      []string
 	rounds     int
@@ -40,10 +40,10 @@ func allParts() []string {
 
 func parse(args []string, usage io.Writer) (*options, error) {
 	o := &options{args: args}
-	var only, sizes, parts string
+	var names, sizes, parts string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(usage)
-	f.StringVar(&only, "only", ".", "measure contenders whose name matches this regular `expression`; the calls of several takes go by their names with weir before")
+	f.StringVar(&names, "only", ".", "measure contenders whose name matches one of these regular `expressions`, by |, each of which must match one; the calls of several takes go by their names with weir before")
 	f.StringVar(&sizes, "sizes", strings.Join(keyset.Names(), ","), "the key `sets`, by commas")
 	f.StringVar(&parts, "parts", strings.Join(allParts(), ","), "the `parts` of the report, by commas")
 	f.IntVar(&o.rounds, "rounds", 5, "how often all contenders are gone through; the medians count")
@@ -63,8 +63,8 @@ func parse(args []string, usage io.Writer) (*options, error) {
 		return nil, fmt.Errorf("%q: there are no arguments but flags", f.Arg(0))
 	}
 	var err error
-	if o.only, err = regexp.Compile(only); err != nil {
-		return nil, fmt.Errorf("-only: %w", err)
+	if o.only, err = parseOnly(names); err != nil {
+		return nil, err
 	}
 	if o.sizes, err = choose("-sizes", sizes, keyset.Names()); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func parse(args []string, usage io.Writer) (*options, error) {
 	if o.parts, err = choose("-parts", parts, allParts()); err != nil {
 		return nil, err
 	}
-	return o, o.validate()
+	return o, errors.Join(o.validate(), o.checkOnly())
 }
 
 // choose splits a list and sees that all of it is known.
@@ -112,25 +112,37 @@ func (o *options) print(r *report.Report, w io.Writer) error {
 	}
 }
 
-// groups are the requests of one round; those of a group are compared with each
-// other, and follow each other.
-func (o *options) groups() [][]measure.Request {
-	var all [][]measure.Request
+// A table is what is measured of a part at a time: its rows are compared with each
+// other.
+type table struct{ part, set string }
+
+// tables are those of the run, in their order.
+func (o *options) tables() (all []table) {
 	for _, part := range o.parts {
 		switch part {
 		case measure.Speed, measure.Calls:
 			for _, set := range o.sizes {
-				all = append(all, o.group(part, set))
+				all = append(all, table{part, set})
 			}
 		case measure.Latency:
 			for _, phase := range []string{measure.Growth, measure.Sweep, measure.Flood} {
-				all = append(all, o.group(part, phase))
+				all = append(all, table{part, phase})
 			}
 		case measure.Contention:
-			all = append(all, o.group(part, ""))
+			all = append(all, table{part, ""})
 		}
 	}
-	return slices.DeleteFunc(all, func(g []measure.Request) bool { return len(g) == 0 })
+	return all
+}
+
+// groups are the requests of one round; those of a table follow each other.
+func (o *options) groups() (all [][]measure.Request) {
+	for _, t := range o.tables() {
+		if group := o.group(t.part, t.set); len(group) > 0 {
+			all = append(all, group)
+		}
+	}
+	return all
 }
 
 func (o *options) group(part, set string) []measure.Request {
@@ -145,7 +157,7 @@ func (o *options) group(part, set string) []measure.Request {
 	}
 	var group []measure.Request
 	for _, name := range contenders(part, set) {
-		if o.only.MatchString(name) || part == measure.Calls && o.only.MatchString("weir "+name) {
+		if o.only.matches(part, name) {
 			q.Contender = name
 			group = append(group, q)
 		}

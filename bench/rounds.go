@@ -30,7 +30,7 @@ func (o *options) measure(ctx context.Context, ask asker, progress io.Writer) (*
 	begin := time.Now()
 	groups := o.groups()
 	if len(groups) == 0 {
-		return nil, fmt.Errorf("there is nothing to measure: -parts, -sizes and -only %s leave no contender", o.only)
+		return nil, fmt.Errorf("there is nothing to measure: no contender is in -parts %s and -sizes %s", strings.Join(o.parts, ","), strings.Join(o.sizes, ","))
 	}
 	for round := range o.rounds {
 		for _, group := range groups {
