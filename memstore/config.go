@@ -103,7 +103,7 @@ func roomOf(l *weir.Limit) int {
 	if l.Penalty() != nil {
 		room--
 	}
-	return max(1, room)
+	return room
 }
 
 // cellsFor is how many overflow cells a limit gets whose keys take so much room: as
