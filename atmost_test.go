@@ -192,7 +192,7 @@ func TestTakeAtMostNeverTakesMore(t *testing.T) {
 
 // Held against its meaning: what is least among what each limit would let pass.
 func TestTakeAtMostIsTheLeast(t *testing.T) {
-	texts := []string{"10/min", "7/h burst 20", "12/min fixed-window", "9/min sliding-window", "20/min leaky-bucket queue 8"}
+	texts := []string{"10/min", "7/h burst 20", "12/min fixed-window", "9/min sliding-window", "11/min sliding-log", "20/min leaky-bucket queue 8"}
 	rapid.Check(t, func(rt *rapid.T) {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(texts), 1, 4, rapid.ID[string]).Draw(rt, "limits")
 		b := limited(t, some...)

@@ -26,6 +26,17 @@ func (b *bench) reserve(estimate int64) *weir.Reservation {
 	return r
 }
 
+// mayReserve reserves, where that is not refused.
+func (b *bench) mayReserve(estimate int64) (*weir.Reservation, bool) {
+	b.t.Helper()
+	o := new(weir.Outcome)
+	r, err := b.Reserve(b.t.Context(), o, estimate, user())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r, o.Allowed
+}
+
 func TestSettleMakesTheActualCostOfAnEstimate(t *testing.T) {
 	f := func(estimate, actual, forgiven int64, left ...int64) {
 		t.Helper()
@@ -290,18 +301,28 @@ func TestSettleInOverflow(t *testing.T) {
 // Held against its meaning: what is used in the end is what was actually used, but for
 // what was forgiven, on every limit.
 func TestSettlementsAddUp(t *testing.T) {
+	type account struct {
+		text           string
+		capacity, debt int64
+	}
+	accounts := []account{
+		{"40/h overdraft 60", 40, 60},
+		{"50/day fixed-window", 50, 100},
+		{"45/day sliding-window overdraft 50", 45, 50},
+		{"42/day sliding-log", 42, 42},
+		{"48/day sliding-log overdraft 70", 48, 70},
+		{"1/day leaky-bucket queue 46 overdraft 55", 47, 55},
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		b := limited(t, "40/h overdraft 60", "50/day fixed-window", "45/day sliding-window overdraft 50")
-		capacity := []int64{40, 50, 45}
-		debts := []int64{60, 100, 50}
-		var used [3]int64
+		some := rapid.SliceOfNDistinct(rapid.SampledFrom(accounts), 1, 4, rapid.ID[account]).Draw(rt, "limits")
+		var texts []string
+		for _, a := range some {
+			texts = append(texts, a.text)
+		}
+		b, used := limited(t, texts...), make([]int64, len(some))
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
-			estimate, o := rapid.Int64Range(1, 30).Draw(rt, "estimate"), new(weir.Outcome)
-			r, err := b.Reserve(t.Context(), o, estimate, user())
-			if err != nil {
-				rt.Fatal(err)
-			}
-			if !o.Allowed {
+			r, ok := b.mayReserve(rapid.Int64Range(1, 30).Draw(rt, "estimate"))
+			if !ok {
 				continue
 			}
 			actual, most := rapid.Int64Range(0, 60).Draw(rt, "actual"), int64(0)
@@ -309,18 +330,18 @@ func TestSettlementsAddUp(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			for i := range used {
+			for i, a := range some {
 				used[i] += actual
-				if over := used[i] - debts[i]; over > 0 {
-					used[i], most = debts[i], max(most, over)
+				if over := used[i] - a.debt; over > 0 {
+					used[i], most = a.debt, max(most, over)
 				}
 			}
 			if forgiven != most {
-				rt.Fatalf("forgiven %d, want %d", forgiven, most)
+				rt.Fatalf("%v: forgiven %d, want %d", texts, forgiven, most)
 			}
 			for i, left := range b.left() {
-				if left != max(0, capacity[i]-used[i]) {
-					rt.Fatalf("limit %d: %d left with %d used", i, left, used[i])
+				if left != max(0, some[i].capacity-used[i]) {
+					rt.Fatalf("%s: %d left with %d used", texts[i], left, used[i])
 				}
 			}
 		}
