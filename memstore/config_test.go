@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -29,6 +30,37 @@ func TestSizes(t *testing.T) {
 	for _, keys := range []int{-1, 1, 63, 1<<30 + 1} {
 		if err := (Config{MaxKeys: keys}).validate(); !errors.Is(err, weir.ErrInvalid) {
 			t.Errorf("%d keys: %v", keys, err)
+		}
+	}
+}
+
+// TestEnoughIsEnough follows what the refusal of a limit of large keys says: with so many
+// keys, and with more, there is room for one of its keys.
+func TestEnoughIsEnough(t *testing.T) {
+	for _, c := range [...]struct{ count, room, enough int }{
+		{15, 7, 0}, // the smallest store has eight cells
+		{16, 9, 1096},
+		{100, 33, 1288},
+		{1200, 347, 3800},
+		{1780, 513, 75045},
+		{3000, 861, 125952},
+		{4095, 1173, 171594},
+	} {
+		l, err := weir.ParseLimit("x", fmt.Sprintf("%d/min sliding-log", c.count))
+		if err != nil {
+			t.Fatal(err)
+		}
+		enough := 0
+		if refusal, ok := errors.AsType[*RoomError](Config{MaxKeys: 64}.sizes().tooSmallFor(l)); ok {
+			enough = refusal.Enough
+		}
+		if room := roomOf(l); room != c.room || enough != c.enough {
+			t.Errorf("%s takes the room of %d, and wants %d keys; want %d and %d", l, room, enough, c.room, c.enough)
+		}
+		for keys := max(enough, 64); keys < 4*enough; keys += 1 + enough/5000 {
+			if err := (Config{MaxKeys: keys}).sizes().tooSmallFor(l); err != nil {
+				t.Fatalf("%s in a store of %d: %v", l, keys, err)
+			}
 		}
 	}
 }
