@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// TakeAtMost takes what fits of every limit, most units at most and 1 at least, for
-// work that can be cut to measure: granted is how much that is, of all limits the
-// same number, charged in one step. What was found stands in o, as after Take; a
+// TakeAtMost takes what fits of every limit, 1 unit at least and most, which is 1 or
+// more, at most, for work that can be cut to measure: granted is how much that is, of
+// all limits the same number, charged in one step. What was found stands in o, as after Take; a
 // refusal says when one unit passes. Where nothing limits, most is granted.
 //
 // Under one rate it is exact. Under several, the store is asked for what fitted all

@@ -56,7 +56,8 @@ type Decider interface {
 	Keep(o *Outcome) *Slots
 }
 
-// Observer is told of every decision, for metrics and logs. It is called on the
+// Observer is told of every decision of a middleware or an engine that was given one, for
+// metrics and logs. It is called on the
 // request's own goroutine, must be fast and safe for concurrent use, and must
 // neither change nor keep o.
 type Observer interface {

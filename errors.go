@@ -10,8 +10,9 @@ import (
 )
 
 // FieldError refuses one field of a limit, a take or a configuration: which,
-// what it held, why that cannot be, and what to write instead. It matches
-// [ErrInvalid].
+// what it held, why that cannot be, and what to write instead: its fields are Field,
+// Value, Problem and Remedy, texts, and Offset, the byte of the limit's text at which the
+// value begins, -1 where there is none. It matches [ErrInvalid].
 type FieldError = algorithm.FieldError
 
 // The errors to test for with [errors.Is].

@@ -25,9 +25,8 @@ type Limiter struct {
 	rooms  sync.Pool // *room, for Allow
 }
 
-// New joins limits with a store. The limits need different names, and different
-// names of their states; an unlimited
-// one costs nothing, and one that denies refuses everything before the store is
+// New joins limits with a store, [MaxTakes] at most. The limits need different names, and
+// different names of their states; an unlimited one costs nothing, and one that denies refuses everything before the store is
 // asked. Without limits everything passes. A store whose room is bounded is told
 // which limits to expect. Errors are [*FieldError], or what the store says to
 // that.
@@ -147,8 +146,9 @@ func (l *Limiter) Take(ctx context.Context, o *Outcome, cost int64, parts ...Par
 	return l.take(ctx, o, cost, 0, parts)
 }
 
-// Peek says what Take would, and charges nothing. A cost of 0 asks for what is
-// left.
+// Peek says what Take would of a cost of 0 or more, charges nothing and begins no block.
+// A cost of 0 asks for what is left, and is allowed where nothing is, too. Errors are
+// those of Take.
 func (l *Limiter) Peek(ctx context.Context, o *Outcome, cost int64, parts ...Part) error {
 	return l.take(ctx, o, cost, Peek, parts)
 }
@@ -240,7 +240,10 @@ func (l *Limiter) Refund(ctx context.Context, o *Outcome) error {
 	return GiveBack(ctx, l.store, o)
 }
 
-// Reset forgets what the key made of parts has used, under every limit.
+// Reset forgets what the key made of parts has used, under every limit, one after the
+// other: blocks, and slots too, whose holders are not told. A key that shares its state
+// for want of room cannot be reset: [ErrNotApplied], and the other limits are reset all
+// the same. Other errors are those of the store, joined.
 func (l *Limiter) Reset(ctx context.Context, parts ...Part) error {
 	if err := checkCall(ctx, l.store); err != nil {
 		return err

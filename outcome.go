@@ -38,7 +38,8 @@ type Outcome struct {
 
 	// Binding is the index of the take that decided: of a refusal, the refused
 	// limit with the longest wait (never before all); of an allowed call, the
-	// one with the least share of its capacity left. -1 when there is none.
+	// one with the least share of its capacity left; of several alike the first.
+	// -1 when there is none.
 	Binding int
 
 	// RetryAfter is the longest wait among the refused limits, exact: without

@@ -32,7 +32,8 @@ type Reservation struct {
 //
 // A refusal is no error: o says so, and the Reservation is nil. What is charged
 // belongs to the Reservation, so that a Refund of o does nothing. An estimate above
-// the capacity of a limit never passes; a cost above it may be settled. Slots of
+// the capacity of a limit never passes; a cost above it may be settled. Under a leaky
+// bucket wait for o.Delay before the work, or Cancel. Slots of
 // concurrency limits are kept until then ([Reservation.Slots]). Errors are those of
 // Take.
 func (l *Limiter) Reserve(ctx context.Context, o *Outcome, estimate int64, parts ...Part) (*Reservation, error) {

@@ -7,7 +7,8 @@ import (
 )
 
 // Micros is an instant or a span in whole microseconds of the clock of the
-// store that decides; an instant counts from 1970.
+// store that decides; an instant counts from 1970. Its method Duration gives a span as a
+// [time.Duration], which counts nanoseconds; Ceil rounds one up to whole units.
 type Micros = algorithm.Micros
 
 // Receipt says what one charge took, so that it can be given back. It is

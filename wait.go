@@ -22,7 +22,7 @@ type WaitError struct {
 	err  error // context.DeadlineExceeded, where that is why
 }
 
-// Error names the limit and the time that would be needed.
+// Error names the limit and the time that would be needed, where there are such.
 func (e *WaitError) Error() string {
 	switch {
 	case e.Limit == nil:
@@ -52,7 +52,8 @@ func (e *WaitError) Unwrap() error { return e.err }
 // many who wait for the same ask again as often as one of them is let in. Under a
 // leaky bucket there is a queue, and everybody sleeps once. A slot of a concurrency
 // limit comes back when its holder is done, which nobody can tell: it is asked for
-// again after ever longer pauses, up to a tenth of a second.
+// again after ever longer pauses, up to a tenth of a second. It lasts for a lease, as
+// after Take: keep and release it.
 //
 // Under a limit with a block it looks before it takes, so that waiting blocks nobody:
 // only who is overtaken between the two is refused.

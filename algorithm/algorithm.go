@@ -6,7 +6,8 @@ import (
 )
 
 // Micros is an instant or a span in whole microseconds of the clock of the
-// store that decides.
+// store that decides. [Micros.Duration] gives a span as the standard library counts
+// it, [Micros.Ceil] in whole units, rounded up.
 type Micros int64
 
 // Duration is a span as the standard library counts it. What is beyond 292 years
