@@ -3,6 +3,8 @@ package memstore
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -63,4 +65,49 @@ func TestEnoughIsEnough(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTooSmallSaysWhatIsMissing: cells, keys that are nobody's share, or those of a part.
+func TestTooSmallSaysWhatIsMissing(t *testing.T) {
+	for _, c := range [...]struct {
+		keys, count int
+		want        string
+	}{
+		{64, 16, "one caller takes 9 of max_keys, and the table has 8 for callers that find no room"},
+		{75, 100, "one caller takes 33 of max_keys, and the table has 9 for callers that find no room"},
+		{64, 100, "one caller takes 33 of max_keys, and the table has 28 beside what rules may keep"},
+		{2340, 4095, "one caller takes 1173 of max_keys, and each of the table's 2 parts has 512 beside what rules may keep"},
+		{100_000, 3000, "one caller takes 861 of max_keys, and each of the table's 64 parts has 684 beside what rules may keep"},
+	} {
+		l, err := weir.ParseLimit("x", fmt.Sprintf("%d/min sliding-log", c.count))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refusal, ok := errors.AsType[*RoomError](Config{MaxKeys: c.keys}.sizes().tooSmallFor(l))
+		if !ok || refusal.Problem != c.want || refusal.Limit != l || !errors.Is(refusal, weir.ErrInvalid) {
+			t.Errorf("%d keys, %s: %+v, want %s", c.keys, l, refusal, c.want)
+		}
+	}
+}
+
+// TestReservedIsRefusedOnce has one error for each share that cannot be.
+func TestReservedIsRefusedOnce(t *testing.T) {
+	f := func(keys int, reserved map[string]int, want ...string) {
+		t.Helper()
+		err := (Config{MaxKeys: keys, Reserved: reserved}).validate()
+		var got []string
+		if err != nil {
+			got = strings.Split(err.Error(), "\n")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v of %d: got %q, want %q", reserved, keys, got, want)
+		}
+	}
+	const remedy = "out of range; use 1 or more, or leave the rule out for an equal share"
+	f(64, map[string]int{"a": 28})
+	f(64, map[string]int{"a": 29}, "weir: memstore Reserved 29: more than half of the room is reserved; reserve at most 28 together, or raise MaxKeys")
+	f(64, map[string]int{"a": 0, "b": 20}, "weir: memstore Reserved a 0: "+remedy)
+	f(64, map[string]int{"a": 1<<30 + 1, "b": 1 << 40}, "weir: memstore Reserved a 1073741825: "+remedy, "weir: memstore Reserved b 1099511627776: "+remedy)
+	f(100_000, map[string]int{"a": 1}) // rounded up to one for each part
+	f(63, map[string]int{"a": 0}, "weir: memstore MaxKeys 63: out of range; use 64 to 1073741824, or 0 for 1000000")
 }
