@@ -1,7 +1,10 @@
 package weir
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,30 +18,46 @@ import (
 
 // slotsNames are what people call slots; slotsNouns may stand beside.
 const (
-	slotsNames = `(?i:(?:max[-_ \t]?)?(?:conc[a-z]*|in[-_ \t]?flight|(?:in[ \t])?parallel|simultaneous(?:ly)?|at[ \t](?:once|a[ \t]time|the[ \t]same[ \t]time)|slots?))`
-	slotsNouns = `(?i:reqs?|requests?|calls?)`
+	slotsNames = `(?i:(?:max[-_ \t]?)?(?:conc[a-z]{0,9}|in[-_ \t]?flight|(?:in[ \t])?parallel|simultaneous(?:ly)?|at[ \t](?:once|a[ \t]time|the[ \t]same[ \t]time)|slots?))`
+	slotsNouns = `(?i:reqs?|requests?|calls?|conn(?:ection)?s?)`
 )
 
 var (
-	// slotsBehind is such a name behind its number, slotsJoined with nothing between,
-	// and slotsFirst before it.
-	slotsBehind = regexp.MustCompile(`^(?:` + slotsNouns + `[ \t]+)?` + slotsNames + `(?:[ \t]+` + slotsNouns + `)?(?:[ \t]|$)`)
-	slotsJoined = regexp.MustCompile(`^(\d{1,18})[-_x*]?` + slotsNames + `(?:[ \t]|$)`)
-	slotsFirst  = regexp.MustCompile(`^` + slotsNames + `(?:[ \t]*[:=])?[ \t]*(\d{1,18})?(?:[ \t]|$)`)
+	// slotsBehind is such a name behind its number, slotsCounted what can only be counted
+	// at once, slotsJoined one with nothing but a mark between, and slotsFirst before it.
+	slotsBehind  = regexp.MustCompile(`^(?:` + slotsNouns + `[ \t]+)?` + slotsNames + `(?:[ \t]+` + slotsNouns + `)?(?:[ \t]|$)`)
+	slotsCounted = regexp.MustCompile(`^(?i:conn(?:ection)?s?|sessions?|workers?)(?:[ \t]|$)`)
+	slotsJoined  = regexp.MustCompile(`^(\d{1,18})(?:[ \t]*(?:[-_x*/]|×|per[ \t])[ \t]*)?` + slotsNames + `(?:[ \t]|$)`)
+	slotsFirst   = regexp.MustCompile(`^` + slotsNames + `(?:[ \t]*[:=])?[ \t]*(\d{1,18})?(?:[ \t]|$)`)
 )
 
-// slotsText is how a number of slots is written: of ten where it can be no such number.
-func slotsText(number string) string {
+// slotsOf is the concurrency limit of a number, or of as many as there can be; it reports
+// false, and gives an example, where that can be no such number.
+func slotsOf(number string) (Spec, bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 1 || n > algorithm.MostEntries {
-		n = 10
+	if errors.Is(err, strconv.ErrRange) || err == nil && n > 0 {
+		return Spec{Algorithm: Concurrency, Count: min(n, algorithm.MostEntries)}, true
 	}
-	return Spec{Algorithm: Concurrency, Count: n}.String()
+	return Spec{Algorithm: Concurrency, Count: 10}, false
+}
+
+// countOfLists says of a count that is none how large it may be where the limit
+// remembers each unit, and what a number of slots is.
+func (p *parser) countOfLists() {
+	for _, e := range p.errs {
+		switch {
+		case e.Field != "count":
+		case strings.HasPrefix(e.Problem, "too large"):
+			e.Remedy = p.spec.fewer()
+		case p.spec.Algorithm == Concurrency && strings.HasPrefix(e.Remedy, "write digits only"):
+			e.Remedy = "write a number of slots, such as 10"
+		}
+	}
 }
 
 // namesSlots is the name of slots that the text goes on with at a word; "" for none.
 func (p *parser) namesSlots(w word) string {
-	if name := slotsBehind.FindString(p.whole[w.offset:]); name != "" {
+	if name := slotsBehind.FindString(p.clean[w.offset:]); name != "" {
 		return strings.TrimRight(name, " \t")
 	}
 	if suggest.Closest(w.text, Concurrency.String()) != "" {
@@ -57,7 +76,7 @@ func (p *parser) skipTo(offset int) {
 // meantSlots reads a name of slots behind a count.
 func (p *parser) meantSlots() bool {
 	w := p.peek()
-	name := p.namesSlots(w)
+	name := cmp.Or(p.namesSlots(w), strings.TrimRight(slotsCounted.FindString(p.clean[w.offset:]), " \t"))
 	if name == "" {
 		return false
 	}
@@ -71,7 +90,7 @@ func (p *parser) meantSlots() bool {
 // is tied to it.
 func (p *parser) turnedSlots() bool {
 	first := p.peek()
-	rest := p.whole[first.offset:]
+	rest := p.clean[first.offset:]
 	problem := "a limit begins with its count"
 	m := slotsFirst.FindStringSubmatch(rest)
 	if m == nil {
@@ -80,9 +99,8 @@ func (p *parser) turnedSlots() bool {
 	if m == nil {
 		return false
 	}
-	written := strings.TrimRight(m[0], " \t")
-	p.skipTo(first.offset + len(written))
-	p.toSlots(word{written, first.offset}, "limit", problem, m[1])
+	p.skipTo(first.offset + len(strings.TrimRight(m[0], " \t")))
+	p.toSlots(word{p.readFrom(first.offset), first.offset}, "limit", problem, m[1])
 	p.options()
 	p.check()
 	return true
@@ -90,10 +108,17 @@ func (p *parser) turnedSlots() bool {
 
 // toSlots reports the text so far, which is meant for so many slots, as one mistake.
 func (p *parser) toSlots(part word, field, problem, number string) {
-	text := slotsText(number)
-	*p = parser{words: p.words, pos: p.pos, whole: p.whole, how: Concurrency.String(), at: map[string]word{"count": part}}
-	p.spec, _ = ParseSpec(text)
-	p.fail(field, part, problem, `write "`+text+`"`)
+	slots, exact := slotsOf(number)
+	slots.Lease = p.spec.Lease
+	*p = parser{words: p.words, pos: p.pos, whole: p.whole, clean: p.clean, marks: p.marks, spec: slots, how: Concurrency.String(), at: map[string]word{"count": part}}
+	remedy := `write "` + slots.String() + `"`
+	if !exact {
+		remedy = `write a number of slots, such as "` + slots.String() + `"`
+	}
+	if slots.Lease != 0 {
+		p.seen = []string{"lease"}
+	}
+	p.fail(field, part, problem, remedy)
 }
 
 // rateOfSlots reports a name of slots behind a rate.
@@ -104,8 +129,28 @@ func (p *parser) rateOfSlots(w word) bool {
 	}
 	p.skipTo(w.offset + len(name))
 	begin := p.words[0].offset
-	p.toSlots(word{p.read(begin), begin}, "option", "a limit is a rate or a number of slots", p.at["count"].text)
+	if slices.ContainsFunc(p.errs, func(e *FieldError) bool { return e.Field == "lease" }) {
+		p.spec.Lease = 0
+	}
+	p.toSlots(word{p.readFrom(begin), begin}, "option", "a limit is a rate or a number of slots", p.at["count"].text)
 	p.errs[0].Remedy += " in place of a rate"
+	return true
+}
+
+// leasedCount reads a count with a lease behind it, and the name of slots behind that or
+// nowhere.
+func (p *parser) leasedCount(first word) bool {
+	pos := p.pos
+	p.next()
+	lease := p.spanAt(p.next())
+	if lease == "" {
+		p.pos = pos
+		return false
+	}
+	w := p.peek()
+	p.skipTo(w.offset + len(p.namesSlots(w)))
+	p.spec.Lease, _ = duration.Read(lease)
+	p.toSlots(word{p.readFrom(first.offset), first.offset}, "limit", `"concurrent" stands directly behind a number of slots`, first.text)
 	return true
 }
 
@@ -124,29 +169,32 @@ func (p *parser) strayOfSlots(w word) bool {
 	case isOption(w.text):
 		problem = "a concurrent limit has none"
 		p.option(w) // for its end
-	case growthWord.MatchString(w.text):
+	case p.startsGrowth():
 		problem = "a concurrent limit has no block that grows"
 		p.pos--
 		p.looseGrowth()
+	case w.text == "per":
+		problem = "a concurrent limit has no period"
+		p.spanAt(p.next())
 	default:
 		p.skipValue(w.text)
 	}
 	pos := p.pos
 	*p = before
 	p.pos = pos
-	part := word{p.read(w.offset), w.offset}
+	part := word{p.readFrom(w.offset), w.offset}
 	p.fail("option", part, problem, `leave "`+part.text+`" out`)
 	return true
 }
 
 // meantLease reports a duration without its word, or behind another one.
 func (p *parser) meantLease(w word) bool {
-	if p.spec.Lease != 0 || isOption(w.text) || growthWord.MatchString(w.text) {
+	if p.spec.Lease != 0 || w.text == "per" || isOption(w.text) || p.startsGrowth() {
 		return false
 	}
 	begin, problem, value := p.pos, "a duration without its word", w
-	if _, tied, ok := strings.Cut(w.text, "="); ok {
-		value.text = tied
+	if m := tiedWord.FindStringSubmatch(w.text); m != nil {
+		value.text = m[2] + m[3]
 	}
 	lease := p.spanAt(value)
 	if lease == "" && p.peek().text != "" {
@@ -156,7 +204,11 @@ func (p *parser) meantLease(w word) bool {
 		p.pos = begin
 		return false
 	}
-	p.fail("option", word{p.read(w.offset), w.offset}, problem, `write "lease `+lease+`"`)
+	if p.peek().text == "lease" && (p.pos+1 == len(p.words) || !isValue(p.words[p.pos+1].text)) {
+		p.next()
+		problem = "a value stands behind its word"
+	}
+	p.fail("option", word{p.readFrom(w.offset), w.offset}, problem, `write "lease `+lease+`"`)
 	p.seen = append(p.seen, "lease")
 	p.spec.Lease, _ = duration.Read(lease)
 	return true

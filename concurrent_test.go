@@ -13,21 +13,11 @@ import (
 func TestSlotsThatAreWrong(t *testing.T) {
 	f := func(text, value, problem, want string) {
 		t.Helper()
-		_, err := weir.ParseLimit("a", text)
-		e, ok := errors.AsType[*weir.FieldError](err)
-		if list, several := err.(interface{ Unwrap() []error }); !ok || several && len(list.Unwrap()) != 1 {
-			t.Fatalf("%q: got %v, want one error", text, err)
-		}
+		e := one(t, text)
 		if e.Value != value || !strings.Contains(e.Problem, problem) {
 			t.Errorf("%q: got %q: %s; want %q: %s", text, e.Value, e.Problem, value, problem)
 		}
-		l, err := weir.ParseLimit("a", follow(t, text, e))
-		if err != nil {
-			t.Fatalf("%q: %q, followed: %v", text, e.Remedy, err)
-		}
-		if l.String() != want {
-			t.Errorf("%q: %q, followed, is %q; want %q", text, e.Remedy, l, want)
-		}
+		followed(t, text, e, want)
 	}
 	const plain, leased = "5 concurrent", "5 concurrent lease 30s"
 
@@ -36,6 +26,7 @@ func TestSlotsThatAreWrong(t *testing.T) {
 		"conc", "concurent", "concurrrent", "Concurrent", "concurrency", "concurrently", "in-flight", "in flight", "inflight", "In-Flight",
 		"parallel", "in parallel", "simultaneous", "simultaneously", "at once", "at a time", "slots", "max concurrent",
 		"requests in flight", "parallel requests", "concurrency requests", "requests concurrent",
+		"connections", "conns", "Connections at once", "concurrency connections", "sessions", "workers",
 	} {
 		f("5 "+name, name, behind, plain)
 		f("5\t"+name+" lease 30s", name, behind, leased)
@@ -48,10 +39,19 @@ func TestSlotsThatAreWrong(t *testing.T) {
 	}
 	f("concurrent", "concurrent", first, "10 concurrent")
 	f("concurrent lease 30s", "concurrent", first, "10 concurrent lease 30s")
-	f("concurrent 99999", "concurrent 99999", first, "10 concurrent")
+	f("concurrent 99999", "concurrent 99999", first, "4095 concurrent")
 	f("concurrent 0", "concurrent 0", first, "10 concurrent")
 	f("5concurrent", "5concurrent", "no space behind the count", plain)
 	f("5-in-flight lease 30s", "5-in-flight", "no space behind the count", leased)
+	for _, tied := range []string{"5/concurrent", "5x concurrent", "5 x concurrent", "5xconcurrent", "5 / concurrent", "5 per concurrent", "5/in flight"} {
+		f(tied+" lease 30s", tied, "no space behind the count", leased)
+	}
+
+	for _, late := range []string{"5 lease 30s concurrent", "5 lease 30s", "5 lease 30 seconds conc", "5 lease 30sec in flight"} {
+		f(late, late, `"concurrent" stands directly behind a number`, leased)
+	}
+	f("5/min lease 30s concurrent", "5/min lease 30s concurrent", "a limit is a rate or a number of slots", leased)
+	f("5/min lease soon concurrent", "5/min lease soon concurrent", "a limit is a rate or a number of slots", plain)
 
 	const rate = "a limit is a rate or a number of slots"
 	f("5/min concurrent", "5/min concurrent", rate, plain)
@@ -59,11 +59,11 @@ func TestSlotsThatAreWrong(t *testing.T) {
 	f("5/min burst 3 block 10m in flight", "5/min burst 3 block 10m in flight", rate, plain)
 	f("5 req/min concurrent", "5 req/min concurrent", rate, plain)
 	f("5/m concurrent", "5/m concurrent", rate, plain)
-	f("5000/s concurrent", "5000/s concurrent", rate, "10 concurrent")
+	f("5000/s concurrent", "5000/s concurrent", rate, "4095 concurrent")
 	f("0.5/s concurrent", "0.5/s concurrent", rate, "10 concurrent")
 
-	for _, span := range []string{"30s", "30 s", "30 seconds", "30sec", "timeout 30s", "for 30s", "ttl 30 sec", "leese 30s", "lease: 30s", "lease=30s", "timeout=30s", "lease= 30s"} {
-		f("5 concurrent "+span, span, "a duration", leased)
+	for _, span := range []string{"30s", "30 s", "30 seconds", "30sec", "timeout 30s", "for 30s", "ttl 30 sec", "leese 30s", "lease: 30s", "lease=30s", "timeout=30s", "lease= 30s", "lease:30s", "ttl:30s", "lease30s", "lease=30 seconds", "lease:30sec", "30s lease", "30 seconds lease"} {
+		f("5 concurrent "+span, span, "a ", leased)
 	}
 
 	for _, option := range []string{
@@ -76,7 +76,9 @@ func TestSlotsThatAreWrong(t *testing.T) {
 		f("5 concurrent lease 30s "+option, option, "a concurrent limit has none", leased)
 	}
 	f("5 concurrent x 2 max 1h", "x 2 max 1h", "no block that grows", plain)
-	for _, word := range []string{"requests", "bust 3", "fixed", "30", "10/min", "burst=3", "concurrent", "lease=soon"} {
+	f("5 concurrent per 1m", "per 1m", "no period", plain)
+	f("5 concurrent per 2 minutes lease 30s", "per 2 minutes", "no period", leased)
+	for _, word := range []string{"requests", "bust 3", "fixed", "30", "burst=3", "concurrent", "lease=soon"} {
 		f("5 concurrent "+word, word, "only a lease", plain)
 	}
 	f("5 concurrent lease 30s 40s", "40s", "only a lease", leased)
@@ -104,13 +106,5 @@ func TestSlotsThatAreWrongTwice(t *testing.T) {
 		if l, err := weir.ParseLimit("a", followed); err != nil || l.String() != want {
 			t.Errorf("%q, followed, is %q: %v; want %q", text, followed, err, want)
 		}
-	}
-}
-
-// Slots and a rate with a comma between are a list.
-func TestSlotsInAList(t *testing.T) {
-	_, err := weir.ParseLimit("a", "5 concurrent, 10/min")
-	if e, ok := errors.AsType[*weir.FieldError](err); !ok || e.Remedy != "several limits are a list: [5 concurrent, 10/min]" {
-		t.Errorf("got %v", err)
 	}
 }

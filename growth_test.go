@@ -9,45 +9,65 @@ import (
 )
 
 // follow does what a remedy says: writes what it quotes in the place of the value, or
-// leaves the value out.
+// leaves the value out; behind a word that it names, where it says so.
 func follow(t *testing.T, text string, e *weir.FieldError) string {
 	t.Helper()
-	quoted := strings.Split(e.Remedy, `"`)
-	if len(quoted) != 3 && e.Remedy != "leave it out" {
+	remedy, place, elsewhere := strings.Cut(e.Remedy, " behind the ")
+	quoted := strings.Split(remedy, `"`)
+	if len(quoted) != 3 && remedy != "leave it out" && remedy != "move it" {
 		t.Fatalf("%q: nobody can follow %q by the letter", text, e.Remedy)
 	}
 	if text[e.Offset:e.Offset+len(e.Value)] != e.Value {
 		t.Fatalf("%q: at %d there is no %q", text, e.Offset, e.Value)
 	}
 	instead := ""
-	if strings.HasPrefix(e.Remedy, "write ") {
+	switch {
+	case remedy == "move it":
+		instead = e.Value
+	case strings.HasPrefix(remedy, "write "):
 		instead = quoted[1]
-	}
-	if strings.HasPrefix(e.Remedy, "leave ") && len(quoted) == 3 && quoted[1] != e.Value {
+	case len(quoted) == 3 && quoted[1] != e.Value:
 		t.Fatalf("%q: the value is %q, and what is to be left out %q", text, e.Value, quoted[1])
 	}
-	return text[:e.Offset] + instead + text[e.Offset+len(e.Value):]
+	before, behind := text[:e.Offset], text[e.Offset+len(e.Value):]
+	if elsewhere {
+		return strings.Replace(before+behind, " "+place, " "+place+" "+instead, 1)
+	}
+	return before + instead + behind
+}
+
+// one is the only mistake of a text.
+func one(t *testing.T, text string) *weir.FieldError {
+	t.Helper()
+	_, err := weir.ParseLimit("a", text)
+	e, ok := errors.AsType[*weir.FieldError](err)
+	if list, several := err.(interface{ Unwrap() []error }); !ok || several && len(list.Unwrap()) != 1 {
+		t.Fatalf("%q: got %v, want one error", text, err)
+	}
+	return e
+}
+
+// followed checks that a limit is what it should be, once a remedy has been followed.
+func followed(t *testing.T, text string, e *weir.FieldError, want string) {
+	t.Helper()
+	l, err := weir.ParseLimit("a", follow(t, text, e))
+	if err != nil {
+		t.Fatalf("%q: %q, followed: %v", text, e.Remedy, err)
+	}
+	if l.String() != want {
+		t.Errorf("%q: %q, followed, is %q; want %q", text, e.Remedy, l, want)
+	}
 }
 
 // How a block grows is one mistake where it is wrong, and its remedy is accepted.
 func TestGrowthThatIsWrong(t *testing.T) {
 	f := func(text, field, value, problem, want string) {
 		t.Helper()
-		_, err := weir.ParseLimit("a", text)
-		e, ok := errors.AsType[*weir.FieldError](err)
-		if list, several := err.(interface{ Unwrap() []error }); !ok || several && len(list.Unwrap()) != 1 {
-			t.Fatalf("%q: got %v, want one error", text, err)
-		}
+		e := one(t, text)
 		if e.Field != field || e.Value != value || !strings.Contains(e.Problem, problem) {
 			t.Errorf("%q: got %s %q: %s; want %s %q: %s", text, e.Field, e.Value, e.Problem, field, value, problem)
 		}
-		l, err := weir.ParseLimit("a", follow(t, text, e))
-		if err != nil {
-			t.Fatalf("%q: %q, followed: %v", text, e.Remedy, err)
-		}
-		if l.String() != want {
-			t.Errorf("%q: %q, followed, is %q; want %q", text, e.Remedy, l, want)
-		}
+		followed(t, text, e, want)
 	}
 	const part, whole = "block …", "a block grows by x, a whole number, max and a duration"
 	const few, none, boundless = "it multiplies by at least 2", "a whole number is missing", "a block that grows needs a bound"
@@ -69,8 +89,7 @@ func TestGrowthThatIsWrong(t *testing.T) {
 	f("5/s block 1m x 2 max", part, "x 2 max", "a duration is missing", grows)
 	f("5/s block 1m x 2 max burst 7", part, "x 2 max", "a duration is missing", "5/s burst 7 block 1m x 2 max 1h")
 	f("5/s block 1m max 1h", part, "max 1h", "a block with a bound needs a factor", grows)
-	f("5/s block 1m max 30s", part, "max 30s", "a block with a bound needs a factor", grows)
-	f("5/s block 1m max 30000d", part, "max 30000d", "a block with a bound needs a factor", grows)
+	f("5/s block 1m max 30000d", part, "max 30000d", "a block with a bound needs a factor", "5/s block 1m x 2 max 26062d")
 	f("5/s block 1m max", part, "max", "a block with a bound needs a factor", grows)
 	f("5/s block 26062d x 2", part, "x 2", boundless, "5/s block 26062d x 2 max 26062d")
 	f("5/s block 1m max 2h x 3", part, "max 2h x 3", whole, "5/s block 1m x 3 max 2h")
@@ -82,5 +101,74 @@ func TestGrowthThatIsWrong(t *testing.T) {
 	f("5/s x 3 max 2h", "option", "x 3 max 2h", "only a block grows", "5/s block 1m x 3 max 2h")
 	f("5/s burst 9 max 2h", "option", "max 2h", "only a block grows", "5/s burst 9 block 1m x 2 max 2h")
 	f("5/s block 1m x 2 max 1h x 3", "option", "x 3", "directly behind the duration of a block, once", grows)
-	f("5/s block 1m burst 9 x 3 max 1h", "option", "x 3 max 1h", "directly behind the duration of a block, once", "5/s burst 9 block 1m")
+	f("5/s block 1m burst 9 x 3 max 1h", "option", "x 3 max 1h", "directly behind the duration of a block", "5/s burst 9 block 1m x 3 max 1h")
+}
+
+// A bound is read as it was written, and cut where it is too long.
+func TestBoundsOfGrowth(t *testing.T) {
+	for bound, want := range map[string]string{
+		"2w": "14d", "1y": "365d", "2 days": "2d", "2 weeks": "14d", "90 min": "1h30m", "100000d": "26062d", "26063d": "26062d", "143y": "26062d", "10m": "10m",
+	} {
+		for _, sign := range []string{"x3 ", "3x ", "× 3 "} {
+			text := "5/min block 10m " + sign + "max " + bound
+			e := one(t, text)
+			if e.Value != sign+"max "+bound {
+				t.Errorf("%q: got %q", text, e.Value)
+			}
+			followed(t, text, e, "5/min block 10m x 3 max "+want)
+		}
+	}
+}
+
+// Where nobody knows which number was meant, none is named.
+func TestGrowthThatCannotBeRead(t *testing.T) {
+	f := func(growth, want string) {
+		t.Helper()
+		if e := one(t, "5/min block 10m "+growth); e.Value != growth || e.Problem+"; "+e.Remedy != want {
+			t.Errorf("%q: got %q: %s; %s; want %s", growth, e.Value, e.Problem, e.Remedy, want)
+		}
+	}
+	const write = `; behind "max" write one such as 30s, 15m (minutes), 12h or 30d`
+	f("x3 max soon", "the bound soon is not a duration"+write)
+	f("x3 max 7", "the bound 7 is not a duration"+write)
+	f("x3 max -1d", "the bound -1d is not a duration"+write)
+	f("x3 max 0s", "the bound 0s: it lasts at least 1 µs"+write)
+	f("x3 max 1h1ns", "the bound 1h1ns is no whole number of microseconds"+write)
+	f("x3 max 5m", `the bound 5m is shorter than the first block; behind "max" write 10m or more`)
+	f("max 30s", `the bound 30s is shorter than the first block; behind "max" write 10m or more`)
+	f("x1.5 max 2d", "the factor 1.5 is not a whole number; write digits only behind x, such as 2")
+	f("1.5x max 2d", "the factor 1.5 is not a whole number; write digits only behind x, such as 2")
+	f("x=many max 2d", "the factor many is not a whole number; write digits only behind x, such as 2")
+	f("x9223372036854775808 max 2d", "the factor 9223372036854775808 is too large to count exactly; write a smaller one")
+	const twice = "a part of it stands there twice; write x, a whole number, max and a duration, each once"
+	f("x 3 x 4 max 2d", twice)
+	f("x 3 4 max 2d", twice)
+	f("x3 max 2d max 3d", twice)
+	f("max 2d max 3d x 3", twice)
+}
+
+// What comes near to how a block grows is one mistake, and means what it says.
+func TestGrowthNearby(t *testing.T) {
+	for _, growth := range []string{
+		"x 3 max=2d", "x 3 max:2d", "x 3 max2d", "x 3 max: 2d", "x 3 max = 2d", "x 3 max; 2d", "x 3, max 2d", "x 3 max 2d.", "x 3; max=2d", "x=3 max 2d", "x:3 max 2d", "x = 3 max 2d",
+		"x: 3 max 2d", "3 x max 2d", "3 times max 2d", "times 3 max 2d", "factor 3 max 2d", "factor=3 max=2d", "x x 3 max 2d", "x 3 max max 2d", "x 3 mx 2d", "x 3 upto 2 days", "x 3 up to 2d",
+		"x3 2d", "*3 2 days",
+	} {
+		text := "5/min block 10m " + growth
+		followed(t, text, one(t, text), "5/min block 10m x 3 max 2d")
+		text += " burst 7"
+		followed(t, text, one(t, text), "5/min burst 7 block 10m x 3 max 2d")
+	}
+}
+
+// A part that stands away from its block belongs there.
+func TestGrowthElsewhere(t *testing.T) {
+	for _, text := range []string{
+		"5/min block 10m burst 20 x 3 max 2d", "5/min x 3 max 2d burst 20 block 10m", "5/min burst 20 x 3 max 2d block 10m", "5/min burst 20 x3 max 2 days block 10m",
+		"5/min block 10m x 3 burst 20 max 2d", "5/min burst 20 10m x 3 max 2d", "5/min burst 20 10 minutes x 3 max 2d",
+	} {
+		followed(t, text, one(t, text), "5/min burst 20 block 10m x 3 max 2d")
+	}
+	text := "5/min x 3 max 30s"
+	followed(t, text, one(t, text), "5/min block 30s x 3 max 30s")
 }

@@ -89,6 +89,9 @@ func ParseLimit(name, text string) (*Limit, error) {
 		return nil, err
 	}
 	l, err := NewLimit(name, p.spec)
+	if err != nil && p.spec.Burst == p.spec.Count {
+		err = cmp.Or((&Limit{spec: p.spec}).compile(), err) // which is no default where it is written
+	}
 	if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field != "name" {
 		p.locate(refusal)
 	}
@@ -184,12 +187,27 @@ func (l *Limit) compileBucket() error {
 	if err != nil {
 		if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field == "burst" && s.Burst == 0 {
 			refusal.Problem = "by default it is the count, and that is " + refusal.Problem
-			refusal.Remedy += ", or a rounder count"
+			refusal.Remedy = l.roomierBurst(refusal.Remedy)
 		}
 		return err
 	}
 	l.algorithm = b
 	return nil
+}
+
+// roomierBurst says what is done about a count that is too large a burst: a smaller one
+// is named, if what is said of it holds.
+func (l *Limit) roomierBurst(remedy string) string {
+	s := l.spec
+	text, _ := strings.CutPrefix(remedy, "write at most ")
+	burst, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		_, err = algorithm.NewTokenBucket(s.Count, l.period(), burst, s.Overdraft)
+	}
+	if err != nil {
+		return "write a smaller or a rounder count"
+	}
+	return fmt.Sprintf(`add "burst %d", or write a rounder count`, burst)
 }
 
 func (l *Limit) compileQueue() error {

@@ -89,9 +89,9 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("1 per 36500d burst 2", 19, "weir: burst 2: it needs 199 years to refill; write at most 1")
 	f("5/s burst 9223372036854775807", 10, "weir: burst 9223372036854775807: it needs 146135 years to refill; write at most 22517998136")
 	f("999983/s burst 1000000000000", 15, "weir: burst 1000000000000: too large to count exactly at this rate; write at most 9007361386")
-	f("1000000000000/s", 0, "weir: burst 1000000000000: by default it is the count, and that is too large to count exactly at this rate; write at most 9007208260, or a rounder count")
-	f("12345678901/day", 0, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; write at most 729582, or a rounder count")
-	f(" 12345678901/day", 1, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; write at most 729582, or a rounder count")
+	f("1000000000000/s", 0, "weir: burst 1000000000000: by default it is the count, and that is too large to count exactly at this rate; add \"burst 9007208260\", or write a rounder count")
+	f("12345678901/day", 0, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; add \"burst 729582\", or write a rounder count")
+	f(" 12345678901/day", 1, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; add \"burst 729582\", or write a rounder count")
 	f("4503599627370495/s burst 10", 25, "weir: burst 10: too large to count exactly at this rate; write at most 9")
 	f("1/s overdraft 9223372036854775807", 14, "weir: overdraft 9223372036854775807: it needs 146135 years to refill; write at most 4503599627")
 	f("10/s overdraft 9", 15, "weir: overdraft 9: the debt may be no smaller than the burst of 10; leave it out, or raise it")
@@ -104,6 +104,50 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("1000000 per 7d1us sliding-window", 0, "weir: count 1000000: too large to count exactly in a sliding window of this period; write at most 14892, or a rounder period")
 	f("1 per 26063d sliding-window", 6, "weir: period 26063d: a sliding window lasts at most 26062d; write 26062d or less")
 	f("10/s burst 0", 11, "weir: burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
+}
+
+// A count that is too large a burst passes with the burst that is named, and with no larger
+// one.
+func TestTheBurstThatIsNamed(t *testing.T) {
+	f := func(text, rest string) {
+		t.Helper()
+		_, err := weir.ParseLimit("api", text+rest)
+		e := refusals(t, err)[0]
+		var burst int64
+		if _, err := fmt.Sscanf(e.Remedy, `add "burst %d", or write a rounder count`, &burst); err != nil || e.Offset != 0 {
+			t.Fatalf("%s: %+v, %v", text, e, err)
+		}
+		if _, err := weir.ParseLimit("api", fmt.Sprintf("%s burst %d%s", text, burst, rest)); err != nil {
+			t.Errorf("%s, as told: %v", text, err)
+		}
+		if _, err := weir.ParseLimit("api", fmt.Sprintf("%s burst %d%s", text, burst+1, rest)); err == nil {
+			t.Errorf("%s with more than told was built", text)
+		}
+	}
+	f("1000000000000/s", "")
+	f("12345678901/day", " block 1m")
+	f("4503599627370495/s", "")
+	f("1000000000000/s", " overdraft 9007208260")
+	wantRefusal(t, "1000000000000/s overdraft 9000000000000", 0, "weir: burst 1000000000000: by default it is the count, and that is too large to count exactly at this rate; write a smaller or a rounder count")
+}
+
+// Counts that no kind of limit has are told the most that theirs has.
+func TestCountsBeyondWhatIsRemembered(t *testing.T) {
+	for _, kind := range []string{" concurrent", "/s sliding-log", "/day sliding-log block 1h"} {
+		for _, count := range []string{"4096", "4503599627370496", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 40)} {
+			if e := one(t, count+kind); e.Value != count || !strings.HasPrefix(e.Remedy, "write at most 4095") {
+				t.Errorf("%s%s: %+v", count, kind, e)
+			}
+		}
+		if _, err := weir.ParseLimit("api", "4095"+kind); err != nil {
+			t.Errorf("4095%s: %v", kind, err)
+		}
+	}
+	for _, count := range []string{"1.5", "0.5", "1e3", "5e", "+5"} {
+		if e := one(t, count+" concurrent"); e.Value != count || e.Remedy != "write a number of slots, such as 10" {
+			t.Errorf("%s concurrent: %+v", count, e)
+		}
+	}
 }
 
 // What a refusal tells to write is the most that is accepted.
@@ -220,7 +264,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	with := func(s weir.Spec, change func(*weir.Spec)) weir.Spec { change(&s); return s }
 
 	f(weir.Spec{},
-		`count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
+		`count 0: a limit admits at least 1; write 1 or more; "deny" refuses everything, "unlimited" limits nothing`,
 		"period 0s: it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
 	f(rate(200), "algorithm 200: no such algorithm; use one of the constants")
 	f(rate(weir.Unlimited), "limit unlimited: it takes no numbers and no options; leave them out")

@@ -47,6 +47,21 @@ func parse(text string) *parser {
 		p.fail("limit", word{}, fmt.Sprintf("longer than %d bytes", longestText), "a limit is a few words")
 		return p
 	}
+	if p.unplain(text) {
+		return p
+	}
+	p.read(text)
+	if p.err() != nil {
+		if list := several(text); list != nil {
+			p.errs = nil
+			p.failSeveral(text, list)
+		}
+	}
+	return p
+}
+
+// read reads a text as one limit.
+func (p *parser) read(text string) {
 	p.split(text)
 	switch first := p.peek(); {
 	case first.text == "":
@@ -62,12 +77,9 @@ func parse(text string) *parser {
 	case p.turnedSlots():
 	case isLetter(first.text[0]):
 		p.fail("limit", first, "a limit begins with its count", firstRemedy(first.text))
-	case len(listed(text)) > 1:
-		p.fail("limit", word{text, 0}, "a limit is one rate", "several limits are a list: ["+strings.Join(listed(text), ", ")+"]")
 	default:
 		p.limit()
 	}
-	return p
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
@@ -98,9 +110,10 @@ func (p *parser) limit() {
 	case w.text == "concurrent":
 		p.next()
 		p.spec.Algorithm, p.how = Concurrency, w.text
+	case w.text == "lease" && p.leasedCount(first):
 	case w.text == "" || isOption(w.text):
 		p.fail("period", word{offset: w.offset}, "a count needs a period", `write a rate such as "10/min" or "10 per 30s"`)
-	case p.meantSlots():
+	case p.meantSlots(), p.meantPer():
 	default:
 		p.fail("period", p.next(), "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
 	}
@@ -109,13 +122,26 @@ func (p *parser) limit() {
 	p.check()
 }
 
+// meantPer reads a period behind another word than per.
+func (p *parser) meantPer() bool {
+	w := p.next()
+	if !isLetter(w.text[0]) || !p.isSpan() {
+		p.pos--
+		return false
+	}
+	p.fail("period", w, "unknown word before a period", `write "per"`)
+	p.spec.Period = p.duration("period")
+	return true
+}
+
 // check adds what Validate refuses, but for the fields that were refused
 // already. Where two algorithms stand, nothing can be said of their options.
 func (p *parser) check() {
+	p.countOfLists()
 	if p.clash {
 		return
 	}
-	var refused []string
+	refused := slices.Clone(p.guessed)
 	for _, e := range p.errs {
 		refused = append(refused, e.Field)
 	}
@@ -196,17 +222,25 @@ func (p *parser) unit(w word) {
 	case "":
 		p.fail("period", w, "a unit is missing", unitList)
 	default:
-		p.fail("period", w, "unknown unit", unitRemedy(w.text))
+		if !p.periodOfUnits(w) {
+			p.fail("period", w, "unknown unit", unitRemedy(w.text))
+		}
 	}
 }
 
+// periodOfUnits reports a period of several units behind a slash, as in 10/5min.
+func (p *parser) periodOfUnits(w word) bool {
+	count := p.at["count"]
+	span := p.spanAt(w)
+	if span == "" {
+		return false
+	}
+	p.fail("period", word{p.readFrom(count.offset), count.offset}, "behind a slash stands one unit", `write "`+count.text+" per "+span+`"`)
+	p.spec.Period, _ = duration.Read(span)
+	return true
+}
+
 func unitRemedy(text string) string {
-	if _, problem := duration.Read(text); problem == "" {
-		return `write "per ` + text + `"`
-	}
-	if bare := strings.TrimRight(text, ",;"); bare != text && bare != "" {
-		return "leave the comma out"
-	}
 	if s := suggest.DidYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
 		return s
 	}
@@ -224,10 +258,16 @@ func (p *parser) duration(field string) time.Duration {
 	case "":
 		return d
 	case duration.NoDuration:
-		if p.spaced(field, w) || p.lasting(field, w) {
-			break
+		if d := p.spaced(field, w); d != 0 {
+			return d
 		}
-		p.fail(field, w, problem, spellOut(w.text))
+		if isLetter(w.text[0]) && p.isSpan() {
+			p.fail(field, w, "unknown word before a duration", "leave it out")
+			return p.duration(field)
+		}
+		if !p.lasting(field, w) {
+			p.fail(field, w, problem, spellOut(w.text))
+		}
 	default:
 		p.fail(field, w, problem, duration.Remedy)
 	}
@@ -260,16 +300,11 @@ func (p *parser) tooLong(field string, w word, span string) bool {
 func (p *parser) options() {
 	for p.pos < len(p.words) {
 		w := p.next()
-		if p.strayOfSlots(w) || p.rateOfSlots(w) {
-			continue
-		}
-		if growthWord.MatchString(w.text) {
-			p.strayGrowth(w)
+		if p.strayOfSlots(w) || p.rateOfSlots(w) || p.strayGrowth(w) {
 			continue
 		}
 		if !isOption(w.text) {
-			p.fail("option", w, "unknown word", optionRemedy(w.text))
-			p.skipValue(w.text)
+			p.unknown(w)
 			continue
 		}
 		if slices.Contains(p.seen, w.text) {
@@ -277,8 +312,12 @@ func (p *parser) options() {
 		}
 		p.seen = append(p.seen, w.text)
 		p.at[w.text] = w
+		if takesValue(w.text) && isTie(p.peek().text) {
+			p.fail("option", p.next(), "a value stands behind a space", "leave it out")
+		}
 		p.option(w)
 	}
+	p.failStray()
 }
 
 func (p *parser) option(w word) {

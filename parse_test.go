@@ -129,10 +129,13 @@ func TestRates(t *testing.T) {
 	bad("10/w", "period", 3, "did you mean week?")
 	bad("10/hours", "period", 3, "did you mean hour?")
 	bad("10/mon", "period", 3, "did you mean month?")
-	bad("10/5s", "period", 3, `unknown unit; write "per 5s"`)
+	bad("10/5s", "period", 0, `period 10/5s: behind a slash stands one unit; write "10 per 5s"`)
+	bad("10/5min burst 7", "period", 0, `period 10/5min: behind a slash stands one unit; write "10 per 5m"`)
+	bad("10/2 weeks", "period", 0, `period 10/2 weeks: behind a slash stands one unit; write "10 per 14d"`)
+	bad("5 per every 30s", "period", 6, "period every: unknown word before a duration; leave it out")
+	bad("5/s block for 10m", "block", 10, "block for: unknown word before a duration; leave it out")
 	bad("10/30", "period", 3, "unknown unit; write s, min, h, day, week or month")
 	bad("10/min/s", "period", 3, "period min/s: unknown unit")
-	bad("10/min\n", "period", 3, "unknown unit")
 	bad("10/month", "period", 3, `period month: months differ in length; add "calendar ZONE", or write "per 30d"`)
 	bad("10", "period", 2, `period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`)
 	bad("10 burst 5", "period", 3, "a count needs a period")
@@ -141,9 +144,9 @@ func TestRates(t *testing.T) {
 	bad("10 per burst 5", "period", 7, "a duration is missing")
 	bad("10 per min", "period", 7, `period min: not a duration; write "/min" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`)
 	bad("5 per seconds", "period", 6, `write "/second" directly behind the count`)
-	bad("30 per 5 minutes", "period", 7, "period 5 minutes: a duration is one word; write 30 per 5m")
-	bad("30 per 5 m burst 7", "period", 7, "write 30 per 5m")
-	bad("30 per 2 weeks", "period", 7, "write 30 per 14d")
+	bad("30 per 5 minutes", "period", 7, "period 5 minutes: a duration is one word; write 5m")
+	bad("30 per 5 m burst 7", "period", 7, "write 5m")
+	bad("30 per 2 weeks", "period", 7, "write 14d")
 	bad("30 per 5minutes", "period", 7, "period 5minutes: not a duration; write 5m")
 	bad("5/s block 10 min", "block", 10, "block 10 min: a duration is one word; write 10m")
 	bad("5 per fortnight", "period", 6, "not a duration; write one such as 30s, 15m (minutes), 12h or 30d")
@@ -168,12 +171,15 @@ func TestLooseRates(t *testing.T) {
 	bad("5rpm", "limit", 0, "write 5/min")
 	bad("5 qps fixed-window", "limit", 0, "write 5/s")
 	bad("5 rpsx", "period", 2, "unknown word after the count")
+	for _, per := range []string{"pe", "PER", "every", "in", "each"} {
+		bad("100 "+per+" 15m burst 7", "period", 4, "unknown word before a period; write \"per\"")
+	}
 	bad("10 req/m", "period", 3, "unknown word after the count") // minutes or months?
 
-	bad("5/s, 100/h", "limit", 0, "limit 5/s, 100/h: a limit is one rate; several limits are a list: [5/s, 100/h]")
-	bad("5/s burst 9;100 per 2h;", "limit", 0, "several limits are a list: [5/s burst 9, 100 per 2h]")
-	bad("10/min, burst 5", "period", 3, "unknown unit; leave the comma out")
-	bad("5/day calendar Europe/Berlin,", "calendar", 15, "unknown time zone")
+	bad("5/s, 100/h", "limit", 0, "limit 5/s, 100/h: one limit stands here; in a rules file several are a list: [5/s, 100/h]")
+	bad("5/s burst 9;100 per 2h;", "limit", 0, "several are a list: [5/s burst 9, 100 per 2h]")
+	bad("10/min, burst 5", "limit", 6, "limit ,: there is no comma in a limit; leave it out")
+	bad("5/day calendar Europe/Berlin,", "limit", 28, "there is no comma in a limit")
 
 	bad("5/s fixed", "option", 4, "option fixed: unknown word; did you mean fixed-window?")
 	bad("5/s bucket", "option", 4, "did you mean token-bucket?")
@@ -202,7 +208,7 @@ func TestWholeNumbers(t *testing.T) {
 	f("1/s", "1/s")
 	f("1000000/s", "1000000/s")
 	f("4503599627370495/s", "4503599627370495/s")
-	bad("0/s", "count", 0, `count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`)
+	bad("0/s", "count", 0, `count 0: a limit admits at least 1; write 1 or more; "deny" refuses everything, "unlimited" limits nothing`)
 	bad("00/s", "count", 0, "a limit admits at least 1")
 	bad("-5/s", "count", 0, "count -5: a limit admits at least 1")
 	bad("-0/s", "count", 0, "a limit admits at least 1")
@@ -218,7 +224,7 @@ func TestWholeNumbers(t *testing.T) {
 	bad("1_000/s", "count", 0, "count 1_000: not a whole number; write 1000")
 	bad("1,000,000/h", "count", 0, "write 1000000")
 	bad("5k/day", "count", 0, "write 5000")
-	bad("1.5/s", "count", 0, "count 1.5: not a whole number; write 3 per 2s")
+	bad("1.5/s", "count", 0, "count 1.5/s: not a whole number; write 3 per 2s")
 	bad("0.5/s", "count", 0, "write 1 per 2s")
 	bad("0,5/s burst 3", "count", 0, "write 1 per 2s")
 	bad(".1/min", "count", 0, "write 1 per 10m")
@@ -328,7 +334,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s concurrent", "option", 0, `a limit is a rate or a number of slots; write "5 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
 	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
-	bad("5/s x", "option", 4, `option x: only a block grows; write "block 1m x 2 max 1h"`)
+	bad("5/s x", "option", 4, `option x: only a block grows; write the block before it, such as "block 1m x 2 max 1h"`)
 	bad("5/s \xff\xfe", "option", 4, "unknown word")
 	bad("5/s burst 6 burst 6", "option", 12, "option burst: it stands here twice; leave one out")
 	bad("5/s fixed-window fixed-window", "option", 17, "it stands here twice")
@@ -387,7 +393,7 @@ func TestCalendars(t *testing.T) {
 	bad("5/day calendar UTC burst 5", "burst", 25, "a fixed-window limit has none")
 	for _, zone := range []string{
 		"Local", "localtime", "posixrules", "posix/UTC", "right/UTC", "Europe", "Europe/", "+02:00", "UTC+2",
-		"../UTC", "/etc/localtime", "Europe/../UTC", "zone.tab", "Europe\\Berlin", "Europe/Berlin\x00", "UTC;", "\xff", strings.Repeat("A", 490),
+		"../UTC", "/etc/localtime", "Europe/../UTC", "zone.tab", "Europe\\Berlin", "Europe/Berlin\x00", "\xff", strings.Repeat("A", 490),
 	} {
 		bad("5/day calendar "+zone, "calendar", 15, ": unknown time zone; write an IANA name such as Europe/Berlin or UTC")
 	}
@@ -427,13 +433,13 @@ func TestSlots(t *testing.T) {
 func TestEveryMistakeIsReported(t *testing.T) {
 	bad := refuserOfAll(t)
 	bad("0/m burst 0 bust 5",
-		`0 count 0: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
+		`0 count 0: a limit admits at least 1; write 1 or more; "deny" refuses everything, "unlimited" limits nothing`,
 		`2 period m: minutes or months?; write "min" or "month"`,
 		`10 burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count`,
 		`12 option bust: unknown word; did you mean burst?`,
 	)
 	bad("-1 10/min",
-		`0 count -1: a limit admits at least 1; write "deny" to refuse everything, "unlimited" to limit nothing`,
+		`0 count -1: a limit admits at least 1; write 1 or more; "deny" refuses everything, "unlimited" limits nothing`,
 		`3 period 10/min: unknown word after the count; write "10/min" without spaces, or "10 per 30s"`,
 	)
 	bad("5/month fixed-window burst 7 queue 2 burst 8",
@@ -451,8 +457,92 @@ func TestEveryMistakeIsReported(t *testing.T) {
 		`2 period: a count needs a period; write a rate such as "10/min" or "10 per 30s"`,
 		`11 block … x 1 max 5m: it multiplies by at least 2; leave "x 1 max 5m" out for a block that stays the same`,
 	)
+	bad("100 per 100 15m block 10 10m", // nobody meant 10015m
+		`8 period 100: not a duration; write one such as 30s, 15m (minutes), 12h or 30d`,
+		`12 option 15m: unknown word; the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, sliding-log, calendar, spread, block`,
+		`22 block 10: not a duration; write one such as 30s, 15m (minutes), 12h or 30d`,
+		`25 option 10m: unknown word; the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, sliding-log, calendar, spread, block`,
+	)
 	bad("deny 1 2",
 		`5 limit 1: nothing may follow here; leave it out`,
 		`7 limit 2: nothing may follow here; leave it out`,
 	)
+}
+
+// An option in other words, or with its value tied to it, is one mistake, and is read on
+// as what it means.
+func TestOptionsInOtherWords(t *testing.T) {
+	f := func(text, value, remedy, want string) {
+		t.Helper()
+		e := one(t, text)
+		if e.Field != "option" || e.Value != value || e.Remedy != remedy {
+			t.Errorf("%q: got %+v, want %q: %s", text, e, value, remedy)
+		}
+		if meant, ok := strings.CutPrefix(e.Remedy, "did you mean "); ok {
+			e.Remedy = `write "` + strings.TrimSuffix(meant, "?") + `"`
+		}
+		followed(t, text, e, want)
+	}
+	for apart, whole := range map[string]string{"token bucket": "token-bucket", "fixed window": "fixed-window", "Sliding Window": "sliding-window", "sliding log": "sliding-log", "sliding  logs": "sliding-log"} {
+		f("10/min "+apart+" overdraft 50", apart, `write "`+whole+`"`, strings.Replace("10/min overdraft 50 "+whole, " token-bucket", "", 1))
+	}
+	f("10/min leaky bucket wait 1s", "leaky bucket", `write "leaky-bucket"`, "10/min leaky-bucket wait 1s")
+	f("10/min wait 1s leaky bucket", "leaky bucket", `write "leaky-bucket"`, "10/min leaky-bucket wait 1s")
+	f("10/min fixed window spread", "fixed window", `write "fixed-window"`, "10/min fixed-window spread")
+	f("10/min leaky_bucket wait 1s", "leaky_bucket", "did you mean leaky-bucket?", "10/min leaky-bucket wait 1s")
+
+	for _, c := range []struct{ before, name, value, behind string }{
+		{"10/s", "burst", "20", ""},
+		{"10/s", "overdraft", "50", " burst 20"},
+		{"10/s leaky-bucket", "wait", "2s", " queue 5"},
+		{"10/s leaky-bucket wait 2s", "queue", "5", ""},
+		{"10/s", "block", "10m", " x 3 max 2d"},
+		{"10/s fixed-window", "block", "10m", " spread"},
+	} {
+		want := mustText(t, c.before+" "+c.name+" "+c.value+c.behind)
+		for _, tied := range []string{c.name + c.value, c.name + "=" + c.value, c.name + ":" + c.value, strings.ToUpper(c.name) + "=" + c.value, strings.ToUpper(c.name) + c.value} {
+			f(c.before+" "+tied+c.behind, tied, `write "`+c.name+" "+c.value+`"`, want)
+		}
+	}
+	f("10/s 20burst", "20burst", `write "burst 20"`, "10/s burst 20")
+	f("10/s 10mblock x 3 max 2d", "10mblock", `write "block 10m"`, "10/s block 10m x 3 max 2d")
+	f("10/s burst=1k", "burst=1k", `write "burst 1000"`, "10/s burst 1000")
+	f("10/s bust=20", "bust=20", `write "burst 20"`, "10/s burst 20")
+	f("10/s block=10 minutes", "block=10 minutes", `write "block 10m"`, "10/s block 10m")
+	f("10/s block10min x 3 max 2d", "block10min", `write "block 10m"`, "10/s block 10m x 3 max 2d")
+	f("10/s block: 10m x 3 max 2d", "block:", `write "block"`, "10/s block 10m x 3 max 2d")
+	f("10/s block = 10m x 3 max 2d", "=", "leave it out", "10/s block 10m x 3 max 2d")
+	f("10/day calendar=UTC", "calendar=UTC", `write "calendar UTC"`, "10/day calendar UTC")
+
+	f("10/s 20 burst", "20 burst", `write "burst 20"`, "10/s burst 20")
+	f("10/s 10m block x 3 max 2d", "10m block", `write "block 10m"`, "10/s block 10m x 3 max 2d")
+	f("10/s leaky-bucket 2 seconds wait queue 5", "2 seconds wait", `write "wait 2s"`, "10/s leaky-bucket wait 2s queue 5")
+
+	for _, word := range []string{"BLOCK", "blok", "Block", "blocked"} {
+		f("10/s "+word+" 10m", word, "did you mean block?", "10/s block 10m")
+		f("10/s "+word+" 10m x 3 max 2d", word, "did you mean block?", "10/s block 10m x 3 max 2d")
+		f("10/s x 3 max 2d block 10m", "x 3 max 2d", "move it behind the 10m", "10/s block 10m x 3 max 2d")
+	}
+	f("10/s 10m x 3 max 2d", "10m", `write "block 10m"`, "10/s block 10m x 3 max 2d")
+	f("10/s leaky-bucket wiat 2s", "wiat", "did you mean wait?", "10/s leaky-bucket wait 2s")
+	f("10/day calender UTC", "calender", "did you mean calendar?", "10/day calendar UTC")
+}
+
+// mustText is the canonical text of a limit.
+func mustText(t *testing.T, text string) string {
+	t.Helper()
+	s, err := weir.ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.String()
+}
+
+// A word that is none in our letters is cut nowhere, and no number is lost by a guess.
+func TestWordsThatAreNotGuessed(t *testing.T) {
+	for _, word := range []string{"größe", "sliding-log50"} {
+		if e := one(t, "5/s "+word); e.Value != word || !strings.HasPrefix(e.Remedy, "the options are ") {
+			t.Errorf("%s: %+v", word, e)
+		}
+	}
 }

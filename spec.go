@@ -118,7 +118,7 @@ func (s Spec) Slot() string {
 
 // The remedies that both a text and a Spec are told.
 const (
-	countRemedy  = `write "deny" to refuse everything, "unlimited" to limit nothing`
+	countRemedy  = `write 1 or more; "deny" refuses everything, "unlimited" limits nothing`
 	burstRemedy  = "leave it out for a burst of the count"
 	factorRemedy = "leave it and the max out for a block that stays the same"
 )
@@ -153,18 +153,27 @@ func (s Spec) refusals() []*FieldError {
 // complain collects one refusal.
 type complain func(field string, value any, problem, remedy string)
 
+// mostCount is the largest count that is exact.
+const mostCount = int64(algorithm.MaxMicros) - 1
+
 func (s Spec) checkCount(add complain) {
-	const most = int64(algorithm.MaxMicros) - 1
 	switch {
 	case s.Count < 1:
 		add("count", s.Count, "a limit admits at least 1", countRemedy)
-	case s.Count > most:
-		remedy := "write a smaller one" // how much smaller depends on the period
-		if s.Algorithm == FixedWindow {
-			remedy = fmt.Sprintf("write at most %d", most)
-		}
-		add("count", s.Count, "too large to count exactly", remedy)
+	case s.Count > mostCount:
+		add("count", s.Count, "too large to count exactly", s.fewer())
 	}
+}
+
+// fewer says what is written in the place of a count that is too large.
+func (s Spec) fewer() string {
+	switch remembered := s.Algorithm == SlidingLog || s.Algorithm == Concurrency; {
+	case remembered:
+		return fmt.Sprintf("write at most %d", algorithm.MostEntries)
+	case s.Algorithm == FixedWindow:
+		return fmt.Sprintf("write at most %d", mostCount)
+	}
+	return "write a smaller one" // how much smaller depends on the period
 }
 
 func (s Spec) checkPeriod(add complain) {

@@ -27,19 +27,46 @@ const shortestPart = 4
 
 func isOption(text string) bool { return slices.Contains(optionWords[:], text) }
 
-func optionRemedy(text string) string {
-	if s := joinedOption(text); s != "" {
-		return s
+// unknown reports a word that is none of the grammar, which has been read, and reads on
+// as what it means.
+func (p *parser) unknown(w word) {
+	if p.parted(w) || p.tied(w) || p.turned(w) || p.wordless(w) {
+		return
 	}
-	if meant := meantOption(text); meant != "" {
-		return "did you mean " + meant + "?"
+	meant := meantOption(w.text)
+	switch {
+	case meant == "" && limitBegins.MatchString(w.text):
+		p.fail("option", w, "a limit has one rate", `leave "`+w.text+`" out, or the one before it`)
+		return
+	case meant == "":
+		p.fail("option", w, "unknown word", "the options are "+strings.Join(heldOptions[:], ", "))
+		return
 	}
-	return "the options are " + strings.Join(heldOptions[:], ", ")
+	p.fail("option", w, "unknown word", "did you mean "+meant+"?")
+	p.guess(meant, w)
+}
+
+// guess reads on behind a word as behind the option that it means. That its value is
+// missing, or that it goes with another limit, is told to whoever has written the option.
+func (p *parser) guess(option string, w word) {
+	if slices.Contains(p.seen, option) {
+		if takesValue(option) {
+			p.value(option)
+		}
+		return
+	}
+	p.seen, p.guessed = append(p.seen, option), append(p.guessed, option)
+	known := len(p.errs)
+	p.option(word{option, w.offset})
+	p.errs = append(p.errs[:known], slices.DeleteFunc(slices.Clone(p.errs[known:]), func(e *FieldError) bool { return e.Value == "" })...)
 }
 
 // meantOption is the option that was meant by a word that is none; "" where
 // nobody knows.
 func meantOption(text string) string {
+	if strings.ContainsAny(text, "0123456789") {
+		return "" // or a number would be lost
+	}
 	if meant := suggest.Closest(text, optionWords[:]...); meant != "" {
 		return meant
 	}
@@ -53,23 +80,124 @@ func meantOption(text string) string {
 // skipValue passes over the value of an option that was misspelt: one mistake is
 // reported once.
 func (p *parser) skipValue(text string) {
-	if joinedOption(text) != "" {
-		return
-	}
-	switch meantOption(text) {
-	case "burst", "overdraft", "queue", "wait", "lease", "calendar", "block":
+	if _, value := tiedOption(text); value == "" && takesValue(meantOption(text)) {
 		p.value(text)
 	}
 }
 
-// joinedOption says how an option is written that has its value tied to it, as in
-// burst=10; "" where the text is none.
-func joinedOption(text string) string {
-	at := strings.IndexAny(text, "=:")
-	if at <= 0 || !isOption(text[:at]) {
-		return ""
+// valued are the options that have a value.
+var valued = [...]string{"burst", "overdraft", "queue", "wait", "lease", "calendar", "block"}
+
+func takesValue(option string) bool { return slices.Contains(valued[:], option) }
+
+// lasts reports that the value of an option is a duration.
+func lasts(option string) bool { return option == "wait" || option == "lease" || option == "block" }
+
+// isTie reports that a word is a mark that other notations have before a value.
+func isTie(text string) bool { return text == "=" || text == ":" }
+
+// tiedWord is a word with a value tied to it, as in burst=10 and wait2s.
+var tiedWord = regexp.MustCompile(`^([A-Za-z]+)(?:[=:](.*)|(\d.*))$`)
+
+// tiedOption is the option with a value that a word means, and the value that is tied to
+// it; "" for none.
+func tiedOption(text string) (option, value string) {
+	for _, o := range valued {
+		if before, ok := strings.CutSuffix(strings.ToLower(text), o); ok && before != "" && before[0] >= '0' && before[0] <= '9' {
+			return o, before
+		}
 	}
-	return `write "` + strings.TrimSpace(text[:at]+" "+text[at+1:]) + `"`
+	m := tiedWord.FindStringSubmatch(text)
+	if m == nil {
+		return "", ""
+	}
+	return suggest.Closest(m[1], valued[:]...), m[2] + m[3]
+}
+
+// tied reports an option that has its value tied to it.
+func (p *parser) tied(w word) bool {
+	option, value := tiedOption(w.text)
+	switch {
+	case option == "":
+		return false
+	case value == "": // it stands behind a space
+		p.fail("option", w, "unknown word", `write "`+option+`"`)
+		p.guess(option, w)
+		return true
+	}
+	text := value
+	if lasts(option) {
+		text = cmp.Or(p.spanAt(word{value, w.offset}), value)
+	}
+	text = p.settle(option, word{text, w.offset})
+	p.fail("option", word{p.readFrom(w.offset), w.offset}, "unknown word", `write "`+option+" "+text+`"`)
+	if option == "block" {
+		p.growth()
+	}
+	return true
+}
+
+// settle takes an option over whose value is known, and gives that as it is written.
+func (p *parser) settle(option string, value word) string {
+	if slices.Contains(p.seen, option) {
+		return value.text
+	}
+	p.seen, p.guessed = append(p.seen, option), append(p.guessed, option)
+	q := &parser{words: []word{value}, whole: value.text, clean: value.text, at: p.at, spec: p.spec, how: p.how}
+	q.option(word{option, value.offset})
+	p.spec, p.how, p.clash = q.spec, q.how, p.clash || q.clash
+	if len(q.errs) == 1 {
+		if instead, ok := strings.CutPrefix(q.errs[0].Remedy, "write "); ok && !strings.Contains(instead, " ") {
+			return instead
+		}
+	}
+	return value.text
+}
+
+// parted reports an algorithm whose two words stand apart, as in sliding log.
+func (p *parser) parted(w word) bool {
+	second := p.peek()
+	meant := suggest.Closest(w.text+"-"+second.text, heldOptions[:]...)
+	if second.text == "" || isOption(second.text) || !strings.Contains(meant, "-") {
+		return false
+	}
+	p.next()
+	p.fail("option", word{p.readFrom(w.offset), w.offset}, "it is one word", `write "`+meant+`"`)
+	p.guess(meant, w)
+	return true
+}
+
+// turned reports a value that stands before its word, as in 10m block.
+func (p *parser) turned(w word) bool {
+	pos := p.pos
+	span := p.spanAt(w)
+	option := p.next().text
+	number := strings.Trim(w.text, "0123456789") == "" && takesValue(option) && option != "calendar"
+	if fits := lasts(option) && span != "" || !lasts(option) && span == "" && number; !fits || isValue(p.peek().text) {
+		p.pos = pos
+		return false
+	}
+	value := p.settle(option, word{cmp.Or(span, w.text), w.offset})
+	p.fail("option", word{p.readFrom(w.offset), w.offset}, "a value stands behind its word", `write "`+option+" "+value+`"`)
+	if option == "block" {
+		p.growth()
+	}
+	return true
+}
+
+// wordless reports a duration that is a block's, for a part follows that says how it
+// grows.
+func (p *parser) wordless(w word) bool {
+	pos := p.pos
+	span := p.spanAt(w)
+	if span == "" || !p.atGrowth() || slices.Contains(p.seen, "block") {
+		p.pos = pos
+		return false
+	}
+	p.fail("option", word{p.readFrom(w.offset), w.offset}, "a duration without its word", `write "block `+span+`"`)
+	p.settle("block", word{span, w.offset})
+	p.growth()
+	return true
 }
 
 // spellOut tells who wrote a unit where a duration belongs how that is said.
@@ -90,32 +218,30 @@ func spellOut(text string) string {
 // countedUnit is a number of units in one word, such as 5minutes or 1w.
 var countedUnit = regexp.MustCompile(`^(\d{1,6})([A-Za-z]*)$`)
 
-// spaced reports a duration whose unit is a word of its own, as in 5 minutes, and
-// goes on behind it.
-func (p *parser) spaced(field string, w word) bool {
+// spaced reports a duration whose unit is a word of its own, as in 5 minutes, goes on
+// behind it, and gives what it means; 0 of no such one.
+func (p *parser) spaced(field string, w word) time.Duration {
 	unit := p.peek()
 	d := spanOf(w.text, unit.text)
 	if d == "" {
-		return false
+		return 0
 	}
 	p.next()
-	whole := word{p.whole[w.offset : unit.offset+len(unit.text)], w.offset}
+	whole := word{p.readFrom(w.offset), w.offset}
+	p.at[field] = whole
 	if p.tooLong(field, whole, d) {
-		return true
+		return time.Second
 	}
-	remedy := "write " + d
-	if field == "period" && len(p.errs) == 0 {
-		remedy = "write " + p.at["count"].text + " per " + d
-	}
-	p.fail(field, whole, "a duration is one word", remedy)
-	return true
+	p.fail(field, whole, "a duration is one word", "write "+d)
+	meant, _ := duration.Read(d)
+	return meant
 }
 
 // spanOf is a number of units as a duration has it, such as 5m of 5 minutes; ""
 // where that is none.
 func spanOf(number, unit string) string {
 	m := countedUnit.FindStringSubmatch(number)
-	if m == nil || m[1] != number {
+	if m == nil || m[1] != number || unit == "" || unit[0] >= '0' && unit[0] <= '9' {
 		return ""
 	}
 	text := number + unit // an m is no other unit in durations
@@ -202,22 +328,9 @@ func (p *parser) meantRate() {
 		}
 	}
 	if count > 0 && p.spec.Period < duration.Longest/time.Duration(periods) {
+		p.errs[0].Value = p.readFrom(p.errs[0].Offset)
 		p.errs[0].Remedy = "write " + Spec{Count: count, Period: p.spec.Period * time.Duration(periods)}.String()
 	}
-}
-
-// listed are the limits of a text that has several with commas between; nil of
-// one that has not. A comma within a number (1,000/h) parts nothing.
-func listed(text string) []string {
-	parts := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' })
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-		rate := strings.Contains(parts[i], "/") || strings.Contains(parts[i], " per ") || strings.Contains(parts[i], " concurrent")
-		if !rate || !strings.ContainsAny(parts[i][:1], "123456789") {
-			return nil
-		}
-	}
-	return parts
 }
 
 // looseRate is a rate as other tools, and people, write it: 100 req/min, 10 / s,
@@ -231,7 +344,7 @@ var (
 // written, and goes on behind it. What the grammar has a word for is left to it.
 func (p *parser) loose() bool {
 	first := p.peek()
-	rest := p.whole[first.offset:]
+	rest := p.clean[first.offset:]
 	problem, remedy := "a rate is a count and a unit", ""
 	var unit string
 	m := looseUnit.FindStringSubmatch(rest)
@@ -249,11 +362,8 @@ func (p *parser) loose() bool {
 	} else {
 		return false
 	}
-	written := strings.TrimRight(m[0], " \t")
-	p.fail("limit", word{written, first.offset}, problem, "write "+m[1]+"/"+unit+remedy)
-	for p.peek().text != "" && p.peek().offset < first.offset+len(written) {
-		p.next()
-	}
+	p.skipTo(first.offset + len(strings.TrimRight(m[0], " \t")))
+	p.fail("limit", word{p.readFrom(first.offset), first.offset}, problem, "write "+m[1]+"/"+unit+remedy)
 	p.spec.Count = p.integer("count", word{m[1], first.offset})
 	p.unit(word{unit, first.offset})
 	return true

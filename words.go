@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // longestText bounds the text of a limit, which may come from a caller. The
@@ -22,27 +23,49 @@ type parser struct {
 	words []word
 	pos   int
 	whole string // the whole text
+	clean string // likewise, with a space for each mark that was dropped
 
-	spec  Spec
-	how   string          // the word that chose the algorithm
-	clash bool            // another word chose another
-	seen  []string        // options met so far
-	at    map[string]word // where each field has its value
-	errs  []*FieldError
+	spec    Spec
+	how     string          // the word that chose the algorithm
+	clash   bool            // another word chose another
+	seen    []string        // options met so far
+	guessed []string        // those of them that were meant by another word
+	at      map[string]word // where each field has its value
+	part    strayPart       // how a block grows, where that is not as it should be
+	stray   []strayPart     // likewise, away from it
+	marks   []*FieldError   // dropped marks, each a mistake unless it is part of another
+	errs    []*FieldError
 }
 
-// split cuts the text at spaces and tabs.
+// split cuts the text at spaces and tabs, and drops the marks that words end with.
 func (p *parser) split(text string) {
-	p.whole = text
+	p.whole, p.clean = text, text
 	start := 0
 	for i := range len(text) + 1 {
 		if i < len(text) && text[i] != ' ' && text[i] != '\t' {
 			continue
 		}
 		if start < i {
-			p.words = append(p.words, word{text[start:i], start})
+			p.word(word{text[start:i], start})
 		}
 		start = i + 1
+	}
+}
+
+// word adds one, without the mark that stands behind it as in a sentence.
+func (p *parser) word(w word) {
+	for _, mark := range [...]struct{ text, name string }{{",", "comma"}, {";", "semicolon"}, {".", "full stop"}} {
+		rest, ok := strings.CutSuffix(w.text, mark.text)
+		if !ok {
+			continue
+		}
+		at := w.offset + len(rest)
+		p.marks = append(p.marks, &FieldError{Field: "limit", Value: mark.text, Problem: "there is no " + mark.name + " in a limit", Remedy: "leave it out", Offset: at})
+		p.clean = p.clean[:at] + " " + p.clean[at+1:]
+		w.text = rest
+	}
+	if w.text != "" {
+		p.words = append(p.words, w)
 	}
 }
 
@@ -67,7 +90,7 @@ func (p *parser) next() word {
 // where the text goes on with a word of the grammar, which is not consumed.
 func (p *parser) value(field string) word {
 	w := p.peek()
-	if isOption(w.text) || w.text == "x" || w.text == "max" {
+	if isOption(w.text) || w.text == "x" || w.text == "max" || field == "block" && isGrowthWord(w.text) {
 		w.text = ""
 	} else {
 		p.next()
@@ -90,6 +113,13 @@ func (p *parser) end() {
 
 // err joins the mistakes in the order of the text.
 func (p *parser) err() error {
+	for _, mark := range p.marks {
+		inside := func(e *FieldError) bool { return e.Offset <= mark.Offset && mark.Offset < e.Offset+len(e.Value) }
+		if !slices.ContainsFunc(p.errs, inside) {
+			p.errs = append(p.errs, mark)
+		}
+	}
+	p.marks = nil
 	slices.SortStableFunc(p.errs, func(a, b *FieldError) int { return cmp.Compare(a.Offset, b.Offset) })
 	return joined(p.errs)
 }

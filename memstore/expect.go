@@ -123,6 +123,20 @@ func (s *Store) Cramped() []string {
 	return names
 }
 
+// Shares is how many keys are kept for each rule that has a share, promised or equal, over
+// all parts of the store, as it stands now: see Config.Reserved.
+func (s *Store) Shares() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, of := map[string]int{}, s.shares.Load()
+	for i, known := range s.rules {
+		if s.promised(known) {
+			kept[known.name] = of.keys[i] * s.sizes.shards
+		}
+	}
+	return kept
+}
+
 // fitsBeside is fits, once numbers are taken back where they are short. The caller
 // holds everything.
 func (s *Store) fitsBeside(rest map[[16]byte]*member, limits []*weir.Limit) error {

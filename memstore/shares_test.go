@@ -95,10 +95,14 @@ func TestAnEqualShareIsAWholeKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := s.shares.Load()
+	said := s.Shares()
 	for name, want := range map[string]int{"slots": 201, "log": 21, "plain-0": 18, "plain-17": 18} {
-		if got := of.keys[s.ruleNamed(name).index]; got != want {
-			t.Errorf("%s has %d in each part, want %d", name, got, want)
+		if got := of.keys[s.ruleNamed(name).index]; got != want || said[name] != 16*want {
+			t.Errorf("%s has %d in each part, and %d in all, want %d", name, got, said[name], want)
 		}
+	}
+	if len(said) != 20 {
+		t.Errorf("%d rules have a share: %v", len(said), said)
 	}
 	if of.total > s.sizes.keys/2/s.sizes.shards {
 		t.Errorf("shares come to %d, of %d in each part", of.total, s.sizes.keys/s.sizes.shards)

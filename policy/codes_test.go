@@ -127,7 +127,7 @@ func TestPageExamples(t *testing.T) {
 	}
 	for _, s := range sections(t) {
 		for _, m := range pageExample.FindAllStringSubmatch(s.text, -1) {
-			policy, found := Load(Source{Name: "-", Stdin: []byte("version: 1\n" + m[2]), ReadFile: files})
+			policy, found := Load(Source{Name: "-", Stdin: []byte("version: 1\n" + m[2]), ReadFile: files, Daemon: true})
 			has := slices.ContainsFunc(found, func(d Diagnostic) bool { return d.Code == s.code })
 			switch {
 			case m[1] == "Wrong" && !has:

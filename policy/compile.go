@@ -10,7 +10,8 @@ import (
 type inputs struct {
 	readFile func(name string) ([]byte, error)
 	getenv   func(name string) string
-	fits     func(*Policy) []Misfit // Source.Fits
+	fits     func(*Policy) Fit // Source.Fits
+	daemon   bool              // Source.Daemon
 }
 
 // compiler makes a Policy of a Config and collects what is wrong with it. Every
@@ -34,6 +35,7 @@ func compile(config Config, in inputs) (*Policy, Diagnostics) {
 	if c.found.Err() == nil {
 		c.lint() // what only a policy that works can be asked
 		c.fits()
+		c.lintListeners()
 	}
 	if c.found.Err() != nil {
 		return nil, c.found

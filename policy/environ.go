@@ -100,6 +100,7 @@ func (r *reader) addVariable(s Severity, name string, c complaint) {
 func (r *reader) override(v variable, text string, c *Config) {
 	to := reflect.New(v.field.typ).Elem()
 	if bad := setList(v, text, to); bad != (complaint{}) {
+		bad.hint = strings.Replace(bad.hint, "leave the field out", "unset it", 1)
 		r.addVariable(Error, v.name, bad)
 		return
 	}
@@ -118,6 +119,29 @@ func (r *reader) override(v variable, text string, c *Config) {
 	}
 	at.Set(to)
 	r.variables[v.path] = v.name
+}
+
+// inVariables calls fields by the variables that say what they hold, in what is said of
+// them: whoever writes into the file instead changes nothing. A name that is one word
+// may be no field's, but for that of the field that it is said of.
+func (r *reader) inVariables(d *Diagnostic) {
+	for path, name := range r.variables {
+		switch of := within(d.Path, path); {
+		case strings.Contains(path, "."):
+			d.Message, d.Hint = renamed(d.Message, path, name), renamed(d.Hint, path, name)
+		case of:
+			d.Hint = renamed(d.Hint, path, name)
+		}
+		if out := "leave " + name + " out"; strings.Contains(d.Hint, out) {
+			d.Hint = strings.ReplaceAll(d.Hint, out, "unset "+name)
+		}
+	}
+}
+
+// renamed puts a name where a path stands in a text.
+func renamed(text, path, name string) string {
+	word := regexp.MustCompile(`(^|[^\w.\]])` + regexp.QuoteMeta(path) + `($|[^\w.\[])`)
+	return word.ReplaceAllString(text, "${1}"+name+"${2}")
 }
 
 // setList sets a field from a variable's text.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -132,6 +133,24 @@ func TestVariableNames(t *testing.T) {
 	for _, n := range names {
 		if injected.MatchString(n) {
 			t.Errorf("%s looks like one that Kubernetes sets", n)
+		}
+	}
+}
+
+// A hint about what the environment says names the variable: whoever follows it in the file
+// changes nothing.
+func TestHintsNameTheVariable(t *testing.T) {
+	for _, c := range []struct{ what, file, variable, want string }{
+		{"a table that is too small", "rules: [{name: a, limit: 1/s, max_keys: 500}]", "WEIR_MEMORY_MAX_KEYS=1000", "set WEIR_MEMORY_MAX_KEYS to 3000 and the rule's max_keys to 1000"},
+		{"and that the file has as well", "memory: {max_keys: 100000}\nrules: [{name: a, limit: 5/h}]", "WEIR_MEMORY_MAX_KEYS=1000", "set WEIR_MEMORY_MAX_KEYS to 30000"},
+		{"a number that is none", "", "WEIR_MEMORY_MAX_KEYS=0", "unset it for its default"},
+		{"a number with underscores", "", "WEIR_MEMORY_MAX_KEYS=1_000", "write 1000"},
+		{"an upstream without a proxy", "listen: {ops: '127.0.0.1:0'}", "WEIR_UPSTREAM=demo", "add `proxy: :8000` to listen, or unset WEIR_UPSTREAM"},
+		{"a file's own", "memory: {max_keys: 1000}\nrules: [{name: a, limit: 5/h}]", "WEIR_ENFORCE=on", "set memory.max_keys to 30000"},
+	} {
+		_, found := loadText("version: 1\n"+c.file+"\n", c.variable)
+		if len(found) == 0 || found[0].Hint != c.want || strings.Contains(found[0].Message, "memory.max_keys") {
+			t.Errorf("%s: %v", c.what, found)
 		}
 	}
 }

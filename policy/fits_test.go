@@ -39,12 +39,12 @@ func TestMisfitsHaveTheirPlace(t *testing.T) {
 		{"", "7:70"},
 	} {
 		for _, severity := range []Severity{Error, Warning} {
-			p, found := Load(Source{Name: "-", Stdin: []byte(fitsFile), Fits: func(p *Policy) []Misfit {
+			p, found := Load(Source{Name: "-", Stdin: []byte(fitsFile), Fits: func(p *Policy) Fit {
 				m := Misfit{Severity: severity, Message: "misfit", Hint: "a remedy"}
 				if c.text != "" {
 					m.Limit = limit(p, c.text)
 				}
-				return []Misfit{m}
+				return Fit{Misfits: []Misfit{m}}
 			}})
 			i := slices.IndexFunc(found, func(d Diagnostic) bool { return d.Message == "misfit" })
 			if i < 0 {
@@ -66,7 +66,7 @@ func TestMisfitsHaveTheirPlace(t *testing.T) {
 func TestFitsIsAskedOnceOfWhatCompiles(t *testing.T) {
 	for text, want := range map[string]int{fitsFile: 1, "version: 1\nrules: [{name: a, limit: 1/s}, {name: a, limit: 1/s}]": 0, "version: [": 0} {
 		asked := 0
-		Load(Source{Name: "-", Stdin: []byte(text), Fits: func(*Policy) []Misfit { asked++; return nil }})
+		Load(Source{Name: "-", Stdin: []byte(text), Fits: func(*Policy) Fit { asked++; return Fit{} }})
 		if asked != want {
 			t.Errorf("asked %d times, want %d, about\n%s", asked, want, text)
 		}
@@ -79,7 +79,7 @@ func TestWithMaxKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := p.WithMaxKeys(80_000)
+	q := p.withMaxKeys(80_000)
 	if p.Config().Memory.MaxKeys != 5000 || q.Config().Memory.MaxKeys != 80_000 || q.Limits()[0] != p.Limits()[0] {
 		t.Errorf("%+v, %+v", p.Config().Memory, q.Config().Memory)
 	}

@@ -54,7 +54,7 @@ func texts(t *testing.T, folder string) []string {
 
 // loadFile loads a file of testdata under its bare name, so that messages do not
 // depend on where the test runs. Lines `# env NAME=value` at its beginning are
-// its environment.
+// its environment, and `# daemon` says that it is for one.
 func loadFile(t *testing.T, name string) (*Policy, Diagnostics) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -68,6 +68,7 @@ func loadFile(t *testing.T, name string) (*Policy, Diagnostics) {
 		if pair, ok := strings.CutPrefix(line, "# env "); ok {
 			s.Environ = append(s.Environ, strings.TrimSpace(pair))
 		}
+		s.Daemon = s.Daemon || line == "# daemon\n"
 	}
 	return Load(s)
 }

@@ -92,6 +92,15 @@ func sharedName(w wording, slot string, list []wording) string {
 	}
 }
 
+// again begins the hint for a limit that stands in its list before.
+func again(w wording, list []wording) string {
+	first := slices.IndexFunc(list, func(other wording) bool { return other.spec == w.spec })
+	if list[first].path == w.path {
+		return ""
+	}
+	return "leave it out, or "
+}
+
 // freeName is a name that no limit of a list has, or was told to take.
 func freeName(list []wording, taken map[string]bool) string {
 	for n := 1; ; n++ {
@@ -119,7 +128,7 @@ func (c *compiler) quota(r *rule, list []wording, slotted bool) *quota {
 		if taken[slot] {
 			name := freeName(list, taken)
 			taken[name] = true
-			c.refuse("duplicate-slot", w.path, Span{}, sharedName(w, slot, list), fmt.Sprintf("name this one: {name: %s, limit: %s}", name, w.text))
+			c.refuse("duplicate-slot", w.path, Span{}, sharedName(w, slot, list), again(w, list)+fmt.Sprintf("name this one: {name: %s, limit: %s}", name, w.text))
 			continue
 		}
 		taken[slot] = true

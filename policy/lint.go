@@ -193,6 +193,21 @@ func (c *compiler) lintNumber() {
 	}
 }
 
+// lintListeners looks for rules that a daemon never asks. Of a file that is refused it
+// says nothing: that is not finished. Of an upstream without a proxy is told elsewhere.
+func (c *compiler) lintListeners() {
+	l := c.config.Listeners()
+	if !c.daemon || c.found.Err() != nil || len(c.policy.rules) == 0 || c.config.Upstream != "" || l.HTTP != nil {
+		return
+	}
+	proxy := "upstream"
+	if c.config.Listen != (Listen{}) {
+		proxy = "listen.proxy and upstream"
+	}
+	c.warn("no-listener", "rules", "there is no listener whose callers the rules are for, so that nobody is limited",
+		"write "+proxy+" for the proxy, or listen.http for services that ask; a file for a middleware alone needs neither")
+}
+
 // lintSlots looks for limits on requests in flight that no listener can keep to. A
 // policy without any listener may stand behind a middleware, which can.
 func (c *compiler) lintSlots() {
@@ -225,6 +240,9 @@ func (c *compiler) lintUnused() {
 	}
 	used := map[string]bool{}
 	for _, r := range c.policy.rules {
+		if r.config.MaxKeys > 0 && len(r.Limits) == 0 {
+			c.warn("unused-max-keys", r.field+".max_keys", fmt.Sprintf("max_keys %d: rule %s counts nobody, so that nothing is kept for it", r.config.MaxKeys, r.Name), "leave it out, or write a limit that counts, such as 10/min")
+		}
 		used[r.fallback.plan] = true
 		for q := range r.quotas() {
 			used[q.plan] = true

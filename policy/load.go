@@ -31,10 +31,15 @@ type Source struct {
 	// override single fields (WEIR_ENFORCE, WEIR_MEMORY_MAX_KEYS, …).
 	Environ []string
 
-	// Fits says what the store that the rules are meant for would not take of them,
-	// or not as they are meant: it is asked about rules in which nothing else is
-	// wrong. nil leaves that to [NewEngine], whose errors have no place in the file.
-	Fits func(*Policy) []Misfit
+	// Fits says how the store that the rules are meant for would take them. It is asked
+	// about rules in which nothing else is wrong, and about the same rules with other
+	// sizes, to find those that are enough. nil leaves what does not fit to [NewEngine],
+	// whose errors have no place in the file.
+	Fits func(*Policy) Fit
+
+	// Daemon says that the rules are for a daemon, which listens where they say. Without
+	// it they may be for a middleware, and need no listener.
+	Daemon bool
 }
 
 // Load reads a rules file, the environment and the files that it names, and
@@ -61,7 +66,7 @@ func Load(s Source) (*Policy, Diagnostics) {
 	if r.halted {
 		return nil, r.finish(nil)
 	}
-	policy, found := compile(config, inputs{readFile: in.readFile, getenv: in.getenv, fits: s.Fits})
+	policy, found := compile(config, inputs{readFile: in.readFile, getenv: in.getenv, fits: s.Fits, daemon: s.Daemon})
 	found = r.finish(found)
 	if found.Err() != nil {
 		return nil, found
@@ -87,6 +92,7 @@ func (r *reader) finish(compiled Diagnostics) Diagnostics {
 		default:
 			known[d.Path] = r.reread(&d)
 			r.inLines(&d)
+			r.inVariables(&d)
 			r.locate(&d)
 			all = append(all, d)
 		}

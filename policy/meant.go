@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -111,8 +112,11 @@ func meantPart(text string, allowed []origin) string {
 var notInNames = regexp.MustCompile(`[^a-z0-9._-]+`)
 
 // meantName asks for the name that was meant by one that may not be; "" where
-// nothing is left of it.
+// nothing is left of it, or a part of a word would be: größe is no gr-e.
 func meantName(text string) string {
+	if strings.ContainsFunc(text, func(c rune) bool { return c >= utf8.RuneSelf && unicode.In(c, unicode.L, unicode.M) }) {
+		return ""
+	}
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "._-")
 	if !ruleName.MatchString(name) {
 		return ""

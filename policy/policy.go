@@ -23,6 +23,8 @@ type Policy struct {
 	trustedHeaders []string // canonical; only trusted proxies may send them
 	bearers        map[*Listener]bearer
 
+	kept map[string]int // Fit.Shares of the store that was asked; nil without one
+
 	enforce  Enforce
 	warnings Diagnostics
 	files    []string
@@ -43,13 +45,12 @@ func Compile(c Config) (*Policy, error) {
 // Config is what the policy was made of. It is shared: do not change it.
 func (p *Policy) Config() *Config { return &p.config }
 
-// WithMaxKeys is the policy as if its file said n of memory.max_keys, 64 to 2^30 as there,
-// or 0 for what a file has that says nothing: to try how large a table it needs. It
-// checks nothing: a store refuses other numbers. All else is shared with the policy, which
-// stays as it is.
-func (p *Policy) WithMaxKeys(n int) *Policy {
+// withMaxKeys is the policy as if its file said n of memory.max_keys, or 0 for what a file
+// has that says nothing: to try how large a table it needs. All else is shared with the
+// policy, which stays as it is.
+func (p *Policy) withMaxKeys(n int) *Policy {
 	q := *p
-	q.config.Memory.MaxKeys = n
+	q.config.Memory.MaxKeys, q.kept = n, nil
 	return &q
 }
 
@@ -95,10 +96,10 @@ func (p *Policy) TrustedHeaders() []string { return p.trustedHeaders }
 func (p *Policy) reserved(guests []string) map[string]int {
 	keys, rest, others := map[string]int{}, roomFor(p.config.Memory.Keys()), len(guests)
 	for _, r := range p.rules {
-		switch {
-		case r.config.MaxKeys > 0:
-			keys[r.Name] = r.config.MaxKeys
-			rest -= r.config.MaxKeys
+		switch n := r.asks(); {
+		case n > 0:
+			keys[r.Name] = n
+			rest -= n
 		case len(r.Limits) > 0:
 			others++
 		}

@@ -29,6 +29,15 @@ type rule struct {
 	onFault    weir.Mode // what a failing store, or a failure of the rule's own code, means
 }
 
+// asks is how many keys the rule asks to be kept for it; 0 where it says nothing, and where
+// it has no limit that counts anybody.
+func (r *rule) asks() int {
+	if len(r.Limits) == 0 {
+		return 0
+	}
+	return r.config.MaxKeys
+}
+
 // quota is what one plan, or everybody, has under a rule.
 type quota struct {
 	plan            string // "" where the rule has none

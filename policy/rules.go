@@ -134,15 +134,30 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 func (c *compiler) checkCost(r *rule) {
 	for _, l := range r.Limits {
 		if r.cost > l.Capacity() && !inFlight(l) { // which is one slot, whatever the cost
-			more := "burst"
-			if l.Spec().Algorithm == weir.LeakyBucket {
-				more = "queue"
-			}
 			c.refuse("cost-never-passes", r.field+".cost", Span{}, fmt.Sprintf("cost %d: %s holds %d at most, so that no request could ever pass", r.cost, l, l.Capacity()),
-				"write a lower cost, or a larger "+more)
+				"write a lower cost, or "+larger(l.Spec(), r.cost))
 			return
 		}
 	}
+}
+
+// larger says what of a limit is to be more so that it holds a cost.
+func larger(s weir.Spec, cost int64) string {
+	queue, wait := "a larger queue", "a longer wait"
+	switch {
+	case s.Algorithm == weir.TokenBucket:
+		return "a larger burst"
+	case s.Algorithm != weir.LeakyBucket:
+		return "a larger count"
+	case s.Wait == 0:
+		return queue
+	case s.Queue == 0 || s.Queue >= cost-1: // what is not held stands in no queue
+		return wait
+	}
+	if l, err := weir.NewLimit("cost", weir.Spec{Algorithm: s.Algorithm, Count: s.Count, Period: s.Period, Wait: s.Wait}); err == nil && l.Capacity() >= cost {
+		return queue
+	}
+	return queue + " and " + wait
 }
 
 // claims are the claims of tokens that rules ask for, each once.

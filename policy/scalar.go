@@ -104,6 +104,8 @@ func setInteger(name, text string, f field, v reflect.Value) complaint {
 	digits := strings.TrimPrefix(text, "-")
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
+	case digits == text && strings.Trim(digits, "0123456789_") == "" && strings.Trim(digits, "_0") != "" && strings.Contains(digits, "_"):
+		return complaint{"bad-number", fmt.Sprintf("%s is a whole number, not %q", name, text), "write " + strings.TrimLeft(strings.ReplaceAll(digits, "_", ""), "0")}
 	case digits == "" || strings.Trim(digits, "0123456789") != "":
 		return complaint{"bad-number", fmt.Sprintf("%s is a whole number, not %q", name, text), "write digits only, such as " + strconv.FormatInt(max(f.min, 1), 10)}
 	case len(digits) > 1 && digits[0] == '0' && strings.Trim(digits, "0") != "":

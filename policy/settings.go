@@ -23,7 +23,6 @@ func (c *compiler) settings() {
 	c.upstream()
 	c.clientIP()
 	c.jwt()
-	c.memory()
 	c.patterns("routes", c.config.Routes)
 	c.policy.path = match.Options{
 		Pass:      c.config.Path.Ambiguous == AmbiguousPass,
@@ -79,43 +78,6 @@ func (c *compiler) number(path string, v reflect.Value, f field) {
 		c.refuse(bad.code, path, Span{}, bad.message, bad.hint)
 	}
 }
-
-// memory checks that the rules' own rooms fit into the table.
-func (c *compiler) memory() {
-	most := c.config.Memory.Keys()
-	room := roomFor(most)
-	total := 0
-	for i := range c.config.Rules {
-		n := c.config.Rules[i].MaxKeys
-		total += n
-		if n > 0 && total > room {
-			c.refuse("no-room", element("rules", i)+".max_keys", Span{}, fmt.Sprintf("the rules up to here keep room for %d callers, and %d of memory.max_keys %d can be kept", total, room, most),
-				c.largerTable())
-			return
-		}
-	}
-}
-
-// largerTable says which table can keep what all rules of the file ask for.
-func (c *compiler) largerTable() string {
-	// A store has up to so many parts, and each has as much of a rule's room. Listeners
-	// beside the rules get some that is rounded up as well.
-	const parts, beside = 64, 4
-	total := beside * parts
-	for i := range c.config.Rules {
-		total += (c.config.Rules[i].MaxKeys + parts - 1) / parts * parts
-	}
-	for n := range LargerTables(0) {
-		if roomFor(n) >= total {
-			return fmt.Sprintf("set memory.max_keys to %d", n)
-		}
-	}
-	return fmt.Sprintf("no table has so much room: let the rules keep %d together, and set memory.max_keys to %d", roomFor(mostKeys)/2, mostKeys)
-}
-
-// roomFor is how many keys of a table of this size can be kept for rules: half of
-// what is not set apart for overflow (see memstore.Config).
-func roomFor(maxKeys int) int { return (maxKeys - maxKeys/8) / 2 }
 
 // secret reads a text that is named by where it is: env:NAME or file:PATH. What
 // is neither stands for itself.

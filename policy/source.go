@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,10 @@ type source struct {
 
 	// secrets are the parts of the text that nobody is shown.
 	secrets []stretch
+
+	// unread says that no parser told what belongs to what, so that more than the
+	// secrets is hidden.
+	unread bool
 
 	// quoted are the paths of names that are written in brackets and quotes, by
 	// the same paths without.
@@ -242,8 +247,11 @@ func (s *source) hide(n *yaml.Node) {
 // blot is a line with its secrets made illegible, each as long as before.
 func (s *source) blot(line int) string {
 	text := []byte(s.line(line))
-	begin := s.lines[line-1]
-	for _, secret := range s.secrets {
+	begin, secrets := s.lines[line-1], s.secrets
+	if s.unread {
+		secrets = append(slices.Clip(secrets), s.likely(line)...)
+	}
+	for _, secret := range secrets {
 		for i := max(secret.from-begin, 0); i < min(secret.to-begin, len(text)); i++ {
 			text[i] = '*'
 		}

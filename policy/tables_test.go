@@ -8,13 +8,13 @@ import (
 )
 
 func TestLargerTables(t *testing.T) {
-	all := slices.Collect(LargerTables(0))
+	all := slices.Collect(largerTables(0))
 	if !slices.IsSorted(all) || all[0] != 100 || all[len(all)-1] != mostKeys {
 		t.Errorf("%d", all)
 	}
 	for _, above := range []int{99, 100, 101, defaultKeys, mostKeys - 1, mostKeys} {
 		want := slices.DeleteFunc(slices.Clone(all), func(n int) bool { return n <= above })
-		if got := slices.Collect(LargerTables(above)); !slices.Equal(got, want) {
+		if got := slices.Collect(largerTables(above)); !slices.Equal(got, want) {
 			t.Errorf("above %d: %d, want %d", above, got, want)
 		}
 	}

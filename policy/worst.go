@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,8 @@ type WorstCase struct {
 
 	// Period is the limit's own: of months 30 days. PerPeriod and PerDay are the
 	// most units of one caller that can pass within that time, and within 24
-	// hours: see weir.Limit.Most, also for what may come on top.
+	// hours: see weir.Limit.Most, also for what may come on top. MaxInt64 stands for
+	// whatever is more.
 	Period    time.Duration `json:"period_ns"`
 	PerPeriod int64         `json:"per_period,omitempty"`
 	PerDay    int64         `json:"per_day,omitempty"`
@@ -42,9 +44,10 @@ type WorstCase struct {
 	// Keys is how many places are kept for the limit's rule whatever others do,
 	// divided by those that a caller takes: one for each of its limits, and more
 	// for a sliding log and for slots (weir.Limit.Memory). KeysPerSecond is how many
-	// new callers a second that is enough for, if each sends one request. Where a
-	// caller of one rule takes more places than there are in a part of an equal share,
-	// memstore keeps more for that rule, and down to half as many for the others.
+	// new callers a second that is enough for, if each sends one request. What is kept
+	// is what the store says, where Source.Fits has asked one; else what the rule asks
+	// for, or an equal part of the rest, of which a store may keep more for one rule
+	// and less for another (see memstore.Config).
 	Keys          int64 `json:"keys"`
 	KeysPerSecond int64 `json:"keys_per_second"`
 
@@ -68,23 +71,33 @@ func places(limits []*weir.Limit) (n int64) {
 // file.
 func (p *Policy) Worst() []WorstCase {
 	var list []WorstCase
+	p.quotas(func(r *rule, q *quota, keys int64) {
+		for _, l := range q.limits {
+			list = append(list, worst(r, q.plan, l, keys))
+		}
+	})
+	return list
+}
+
+// quotas goes through the quotas of all rules, each with how many callers there is room
+// for under it.
+func (p *Policy) quotas(do func(r *rule, q *quota, keys int64)) {
 	share := p.shares()
 	for i, r := range p.rules {
-		add := func(q *quota) {
-			for _, l := range q.limits {
-				list = append(list, worst(r, q.plan, l, share[i]/places(q.limits)))
-			}
-		}
-		seen := map[*quota]bool{r.fallback: true}
-		add(r.fallback)
-		for q := range r.quotas() {
-			if !seen[q] {
-				seen[q] = true
-				add(q)
-			}
+		r.eachQuota(func(q *quota) { do(r, q, share[i]/places(q.limits)) })
+	}
+}
+
+// eachQuota goes through what callers may have under a rule, the default first, each once.
+func (r *rule) eachQuota(do func(*quota)) {
+	do(r.fallback)
+	seen := map[*quota]bool{r.fallback: true}
+	for q := range r.quotas() {
+		if !seen[q] {
+			seen[q] = true
+			do(q)
 		}
 	}
-	return list
 }
 
 func worst(r *rule, plan string, l *weir.Limit, keys int64) WorstCase {
@@ -103,13 +116,21 @@ func worst(r *rule, plan string, l *weir.Limit, keys int64) WorstCase {
 	}
 	if w.LongestDelay = l.LongestDelay().Duration(); l.Spec().Algorithm == weir.LeakyBucket {
 		held := l.Capacity() - min(r.cost, l.Capacity()) // what one request could ask for beyond its cost
-		w.PerPeriod, w.PerDay = w.PerPeriod-held, w.PerDay-held
+		w.PerPeriod, w.PerDay = without(w.PerPeriod, held), without(w.PerDay, held)
 	}
 	if inFlight(l) {
 		w.AtOnce, w.PerDay = l.Capacity(), 0
 	}
 	w.KeysPerSecond = keys * int64(time.Second) / int64(max(w.PinnedOne, time.Microsecond))
 	return w
+}
+
+// without takes units from what can pass, unless that is more than a number can say.
+func without(most, units int64) int64 {
+	if most == math.MaxInt64 {
+		return most
+	}
+	return most - units
 }
 
 // micros is a duration in the store's unit.
@@ -122,9 +143,9 @@ func (w *WorstCase) String() string {
 		return fmt.Sprintf("%s: up to %s at once", w.Text, grouped(w.AtOnce))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, grouped(w.PerPeriod), duration.Format(w.Period))
+	fmt.Fprintf(&b, "%s: up to %s within %s", w.Text, atMost(w.PerPeriod), duration.Format(w.Period))
 	if w.Period < 24*time.Hour {
-		fmt.Fprintf(&b, ", %s within 24h", grouped(w.PerDay))
+		fmt.Fprintf(&b, ", %s within 24h", atMost(w.PerDay))
 	}
 	if w.LongestDelay > 0 {
 		fmt.Fprintf(&b, ", each after %s at most", duration.Format(w.LongestDelay))
@@ -146,7 +167,7 @@ func (w *WorstCase) Room() string {
 		held += " to " + duration.Format(w.PinnedFull)
 	}
 	count, unit := w.pace()
-	return fmt.Sprintf("room for %s (%s kB), %s new ones %s; one is remembered for %s", callers(w.Keys), grouped((w.Bytes+999)/1000), grouped(count), unit, held)
+	return fmt.Sprintf("room for %s (%s kB), %s %s; one is remembered for %s", callers(w.Keys), grouped((w.Bytes+999)/1000), newOnes(count), unit, held)
 }
 
 // pace is how many new callers the room is enough for in the shortest time in
@@ -175,6 +196,22 @@ func grouped(n int64) string {
 	return s
 }
 
+// atMost prints how much can pass: MaxInt64 is less than the truth.
+func atMost(n int64) string {
+	if n == math.MaxInt64 {
+		return "more than " + grouped(n-1)
+	}
+	return grouped(n)
+}
+
+// newOnes counts new callers, as a sentence does.
+func newOnes(n int64) string {
+	if n == 1 {
+		return "1 new one"
+	}
+	return grouped(n) + " new ones"
+}
+
 // callers counts some, as a sentence does.
 func callers(n int64) string {
 	switch n {
@@ -186,22 +223,24 @@ func callers(n int64) string {
 	return grouped(n) + " callers"
 }
 
-// shares is how many places of the table are kept for each rule: what it asks
-// for, or an equal part of what is left (see memstore.Config).
+// shares is how many places of the table are kept for each rule: what the store says, or,
+// where none was asked, what the rule asks for, or an equal part of what is left.
 func (p *Policy) shares() []int64 {
-	rest, unnamed := int64(roomFor(p.config.Memory.Keys())), int64(0)
+	list := make([]int64, len(p.rules))
+	rest, unnamed := roomFor(p.config.Memory.Keys())-p.asks(), 0
 	for _, r := range p.rules {
-		if n := int64(r.config.MaxKeys); n > 0 {
-			rest -= n
-		} else if len(r.Limits) > 0 {
+		if r.asks() == 0 && len(r.Limits) > 0 {
 			unnamed++
 		}
 	}
-	list := make([]int64, len(p.rules))
 	for i, r := range p.rules {
-		list[i] = int64(r.config.MaxKeys)
-		if list[i] == 0 && unnamed > 0 {
-			list[i] = max(0, rest) / unnamed
+		switch n := r.asks(); {
+		case p.kept != nil:
+			list[i] = int64(p.kept[r.Name])
+		case n > 0 || unnamed == 0:
+			list[i] = int64(n)
+		default:
+			list[i] = int64(max(0, rest) / unnamed)
 		}
 	}
 	return list

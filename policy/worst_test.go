@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 func TestWorst(t *testing.T) {
 	p, found := loadText(`
 version: 1
-memory: {max_keys: 194972}
+memory: {max_keys: 195000}
 plans:
   free: [10/min, 200/day fixed-window]
   staff: unlimited
@@ -20,7 +21,7 @@ rules:
   - {name: c, limit: 30/min sliding-window, max_keys: 7000}
   - {name: d, limit: 10/s leaky-bucket wait 1500ms, max_keys: 4000}
   - {name: e, limit: 1/s leaky-bucket queue 5, cost: 2, max_keys: 3000}
-  - {name: f, limits: [10/min sliding-log, 5 concurrent], max_keys: 1300}
+  - {name: f, limits: [10/min sliding-log, 5 concurrent], max_keys: 1312}
 `)
 	if p == nil {
 		t.Fatal(found)
@@ -51,7 +52,7 @@ rules:
 			Rule: "e", Limit: "e", Text: "1/s leaky-bucket queue 5", Period: time.Second, PerPeriod: 2, PerDay: 86_401, LongestDelay: 5 * time.Second,
 			PinnedOne: time.Second, PinnedFull: 6 * time.Second, Keys: 3000, KeysPerSecond: 3000, Bytes: 3000 * bytesPerKey,
 		},
-		{ // 1300 places, of which a caller takes 7 and 6
+		{ // 1312 places, of which a caller takes 7 and 6
 			Rule: "f", Limit: "f/1m", Text: "10/min sliding-log", Period: time.Minute, PerPeriod: 10, PerDay: 14_400,
 			PinnedOne: time.Minute, PinnedFull: time.Minute, Keys: 100, KeysPerSecond: 1, Bytes: 100 * 7 * bytesPerKey,
 		},
@@ -109,4 +110,30 @@ func TestPace(t *testing.T) {
 	f(0, time.Hour, "0 a day")
 	f(100_000_000, time.Microsecond, "100,000,000,000,000 a second")
 	f(1, 141*365*24*time.Hour, "0 a day")
+}
+
+// What is more than a number can say is not said as if it were exact, and one is one.
+func TestWorstInWords(t *testing.T) {
+	f := func(limit, want string) {
+		t.Helper()
+		p, found := loadText("version: 1\nrules: [{name: a, limit: " + limit + "}]\n")
+		if p == nil {
+			t.Fatal(found)
+		}
+		if got := p.Worst()[0]; got.String() != want {
+			t.Errorf("%s: got %s", limit, got.String())
+		}
+	}
+	f("4503599627370495/s fixed-window", "4503599627370495/s fixed-window: up to 9,007,199,254,740,990 within 1s, more than 9,223,372,036,854,775,806 within 24h")
+	f("4503599627370495/s leaky-bucket queue 8", "4503599627370495/s leaky-bucket queue 8: up to 4,503,599,627,370,495 within 1s, more than 9,223,372,036,854,775,806 within 24h, each after 1us at most")
+	f("5/s fixed-window", "5/s fixed-window: up to 10 within 1s, 432,005 within 24h")
+	for count, want := range map[int64]string{0: "0 new ones a day", 1: "1 new one a day", 2: "2 new ones a day"} {
+		w := WorstCase{Keys: max(1, count), PinnedOne: 24 * time.Hour}
+		if count == 0 {
+			w.PinnedOne *= 2
+		}
+		if got := w.Room(); !strings.Contains(got, ", "+want+";") {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }

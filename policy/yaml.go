@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -32,7 +33,7 @@ type reader struct {
 // to go on with; then something has been found.
 func (r *reader) read() *yaml.Node {
 	if !r.checkText() {
-		r.hideLikely()
+		r.unread = true
 		return nil
 	}
 	documents, ok := r.documents()
@@ -75,21 +76,19 @@ func (r *reader) full() bool {
 // checkText refuses what is no text, before anything parses it. What is left has
 // lines that end in \n alone, as the parser counts them, too.
 func (r *reader) checkText() bool {
-	const utf8Hint = "save it as UTF-8"
 	if len(r.text) > largestFile {
 		r.add("file-too-large", 1, 1, 1, fmt.Sprintf("the file has %d bytes, and 1 MiB is the most", len(r.text)), "rules differ by what they match; callers belong into plans and keys")
+		return false
+	}
+	if wide(r.text) {
+		r.addAt(0, 1, "this is text in UTF-16, or in UTF-32", saveAsUTF8)
 		return false
 	}
 	rest := strings.TrimPrefix(r.text, "\ufeff")
 	for i := len(r.text) - len(rest); i < len(r.text); {
 		c, size := utf8.DecodeRuneInString(r.text[i:])
-		switch problem := wrongCharacter(c, size, r.text[i:]); {
-		case problem == "":
-		case c == utf8.RuneError:
-			r.addAt(i, size, problem, utf8Hint)
-			return false
-		default:
-			r.addAt(i, size, problem, `leave it out, or write it as an escape in double quotes, such as "\u2028"`)
+		if problem, hint := wrongCharacter(c, size, r.text[i:]); problem != "" && !(likeSpace(c) && r.inComment(i)) {
+			r.addAt(i, size, problem, hint)
 			return false
 		}
 		i += size
@@ -97,19 +96,44 @@ func (r *reader) checkText() bool {
 	return true
 }
 
-// wrongCharacter says what is wrong with a character, "" for nothing.
-func wrongCharacter(c rune, size int, text string) string {
+const saveAsUTF8 = "save it as UTF-8"
+
+// wide reports text whose characters have two or four bytes: it begins with a mark of
+// that, or with one that is ASCII.
+func wide(text string) bool {
+	const first = 4
+	if len(text) < first {
+		return false
+	}
+	little, big := text[0] != 0 && text[1] == 0, text[0] == 0 && (text[1] != 0 || text[2] == 0)
+	return little && (text[3] == 0 || text[2] == 0) || big && (text[2] == 0 || text[3] == 0) ||
+		strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
+}
+
+// wrongCharacter says what is wrong with a character, "" for nothing, and what to do.
+func wrongCharacter(c rune, size int, text string) (problem, hint string) {
 	switch {
 	case c == utf8.RuneError && size == 1:
-		return "this is no UTF-8 text"
+		return "this is no UTF-8 text", saveAsUTF8
 	case c == '\r' && !strings.HasPrefix(text, "\r\n"):
-		return "a carriage return without a line feed"
+		return "a carriage return without a line feed", `end lines with a line feed; in a text write it as "\r", in double quotes`
 	case c == '\n' || c == '\r' || c == '\t':
-		return ""
+		return "", ""
+	case likeSpace(c):
+		return fmt.Sprintf("the character U+%04X, which looks like a space and is none", c), fmt.Sprintf(`write a space; if it is meant, "\u%04x" in double quotes`, c)
 	case hidden(c) && c != '\u200d': // which joins emoji
-		return fmt.Sprintf("the character U+%04X, which is not seen", c)
+		return fmt.Sprintf("the character U+%04X, which is not seen", c), `leave it out, or write it as an escape in double quotes, such as "\u2028"`
 	}
-	return ""
+	return "", ""
+}
+
+// likeSpace reports a character that is seen as a space, and that YAML takes for a letter.
+func likeSpace(c rune) bool { return c != ' ' && unicode.Is(unicode.Zs, c) }
+
+// inComment reports whether an offset of the text may lie in a comment.
+func (r *reader) inComment(offset int) bool {
+	line := r.text[strings.LastIndexByte(r.text[:offset], '\n')+1 : offset]
+	return strings.HasPrefix(line, "#") || strings.Contains(line, " #") || strings.Contains(line, "\t#")
 }
 
 // addAt notes an error at an offset of the text.
@@ -125,7 +149,7 @@ func (r *reader) documents() (list []*yaml.Node, ok bool) {
 	if err == nil {
 		return list, true
 	}
-	r.hideLikely()
+	r.unread = true
 	if r.conflicts() {
 		return nil, false
 	}
@@ -163,17 +187,16 @@ func parseYAML(text string) (list []*yaml.Node, err error) {
 // the values of fields that hold secrets and of headers, and credentials in a URL.
 var secretLine = regexp.MustCompile(`(?i)(?:token|secret|password|keys|api.?key|\bx-[\w-]+)["']?\s*:\s*([^\s#].*)|://([^@\s/]+)@`)
 
-// hideLikely keeps what may be a secret from being shown.
-func (r *reader) hideLikely() {
-	for i := range r.lines {
-		line := r.line(i + 1)
-		for _, m := range secretLine.FindAllStringSubmatchIndex(line, -1) {
-			from, to := max(m[2], m[4]), max(m[3], m[5])
-			if !named(line[from:to]) {
-				r.secrets = append(r.secrets, stretch{r.lines[i] + from, r.lines[i] + to})
-			}
+// likely are the parts of a line that may be secrets, by what surrounds them.
+func (s *source) likely(line int) (list []stretch) {
+	text := s.line(line)
+	for _, m := range secretLine.FindAllStringSubmatchIndex(text, -1) {
+		from, to := max(m[2], m[4]), max(m[3], m[5])
+		if !named(text[from:to]) {
+			list = append(list, stretch{s.lines[line-1] + from, s.lines[line-1] + to})
 		}
 	}
+	return list
 }
 
 // syntax reports what the YAML parser says.

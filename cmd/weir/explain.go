@@ -26,7 +26,6 @@ type explainFlags struct {
 	ip, peer, host string
 	headers        []string
 	cost           int64
-	costed         bool // --cost was written
 	all, json      bool
 }
 
@@ -65,7 +64,6 @@ func newExplainCmd(env *Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := env.interruptible(cmd.Context())
 			defer stop()
-			flags.costed = cmd.Flags().Changed("cost")
 			return explain(ctx, env, args, flags)
 		},
 	}
@@ -74,7 +72,7 @@ func newExplainCmd(env *Env) *cobra.Command {
 	f.StringVar(&flags.peer, "peer", "", "the connection's address, ADDRESS or ADDRESS:PORT")
 	f.StringArrayVarP(&flags.headers, "header", "H", nil, "a header field, 'Name: value'; may be repeated")
 	f.StringVar(&flags.host, "host", "", "the Host of the request")
-	f.Int64Var(&flags.cost, "cost", 0, "the cost, 1 or more, instead of what rules say")
+	wholeVar(cmd, &flags.cost, "cost", "", decide.MostCost, "the cost, 1 or more, instead of what rules say")
 	f.StringVar(&flags.server, "server", "", "URL of a daemon's http listener, or unix:PATH: explain with live balances")
 	f.StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
 	f.BoolVar(&flags.all, "all", false, "say of each rule that does not apply why it does not")
@@ -196,9 +194,6 @@ func (f *explainFlags) request(env *Env, line string) (*weir.Request, error) {
 	r := &weir.Request{Method: method, Host: f.host, Header: map[string][]string{}, Cost: f.cost}
 	if err := split(r, target); err != nil {
 		return nil, err
-	}
-	if f.cost < 0 || f.costed && f.cost == 0 {
-		return nil, usagef("--cost %d: it is 1 or more, or left to the rules", f.cost)
 	}
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")

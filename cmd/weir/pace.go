@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"syscall"
@@ -54,7 +55,7 @@ func newPaceCmd(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := flags.check(cmd, command); err != nil {
+			if err := flags.check(command); err != nil {
 				return err
 			}
 			p, err := newPacer(env, limit)
@@ -68,7 +69,7 @@ func newPaceCmd(env *Env) *cobra.Command {
 		},
 	}
 	cmd.SetFlagErrorFunc(paceFlagError)
-	cmd.Flags().Int64VarP(&flags.times, "times", "n", 0, "how often to run the command, 1 or more (default: without end)")
+	wholeVar(cmd, &flags.times, "times", "n", math.MaxInt64, "how often to run the command, 1 or more (default: without end)")
 	cmd.Flags().BoolVarP(&flags.keepGoing, "keep-going", "k", false, "go on when the command fails")
 	return cmd
 }
@@ -113,10 +114,8 @@ func paceArgs(args []string, dash int) (limit string, command []string, err erro
 }
 
 // check refuses what the flags cannot mean.
-func (f *paceFlags) check(cmd *cobra.Command, command []string) error {
+func (f *paceFlags) check(command []string) error {
 	switch {
-	case cmd.Flags().Changed("times") && f.times < 1:
-		return usagef("--times %d: a command runs at least once; leave it out for no end", f.times)
 	case len(command) == 0 && f.times > 0:
 		return usagef("--times is for a command, and there is none; head -n %d takes so many lines", f.times)
 	case len(command) == 0 && f.keepGoing:

@@ -23,7 +23,7 @@ func (e *Env) source(args []string) (policy.Source, error) {
 	if err != nil {
 		return policy.Source{}, err
 	}
-	s := policy.Source{Name: name, ReadFile: e.readFile, Environ: e.Environ, Fits: daemon.Fits}
+	s := policy.Source{Name: name, ReadFile: e.readFile, Environ: e.Environ, Fits: daemon.Fits, Daemon: true}
 	if name == "-" {
 		if s.Stdin, err = e.readStdin(); err != nil {
 			return policy.Source{}, err

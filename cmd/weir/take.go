@@ -30,7 +30,7 @@ Exit codes: 2 for a limit or a flag that cannot be, or that the daemon refuses, 
 when the units are refused, 6 when the daemon cannot be reached.`
 
 func newTakeCmd(env *Env) *cobra.Command {
-	var flags takeFlags
+	flags := takeFlags{cost: 1}
 	cmd := &cobra.Command{
 		Use:               "take KEY LIMIT --server URL",
 		Short:             "Take units under a limit from a daemon",
@@ -45,7 +45,7 @@ func newTakeCmd(env *Env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&flags.server, "server", "", "URL of the daemon's http listener, or unix:PATH")
 	cmd.Flags().StringVar(&flags.token, "token", "", "where the listener's token is: env:NAME or file:PATH")
-	cmd.Flags().Int64Var(&flags.cost, "cost", 1, "units to take, 1 or more")
+	wholeVar(cmd, &flags.cost, "cost", "", decide.MostCost, "units to take, 1 or more")
 	cmd.Flags().BoolVar(&flags.peek, "peek", false, "look without taking")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print JSON")
 	return cmd
@@ -54,9 +54,6 @@ func newTakeCmd(env *Env) *cobra.Command {
 func take(ctx context.Context, env *Env, args []string, flags takeFlags) error {
 	if len(args) < 2 {
 		return usagef("take needs a key and a limit, such as: weir take user:42 '5/s burst 5' --server http://127.0.0.1:8080")
-	}
-	if flags.cost < 1 {
-		return usagef("--cost %d: at least 1 unit is taken", flags.cost)
 	}
 	if _, err := weir.ParseLimit("take", args[1]); err != nil {
 		return exits(exitUsage, err)

@@ -11,15 +11,15 @@ import (
 	"github.com/weirhq/weir/policy"
 )
 
-// Fits says what of a policy the store has no room for that a daemon would make for
-// it: it is what [policy.Source].Fits wants. It makes that store, in which nobody has
-// used anything, and has it told what an engine tells it.
-func Fits(p *policy.Policy) []policy.Misfit {
+// Fits says how the store that a daemon would make for a policy takes it: it is what
+// [policy.Source].Fits wants. It makes that store, in which nobody has used anything, and
+// has it told what an engine tells it.
+func Fits(p *policy.Policy) policy.Fit {
 	store, err := standIn(p)
 	if err != nil {
-		return refused(p, err)
+		return policy.Fit{Misfits: refused(p, err)}
 	}
-	return cramped(p, store.Cramped())
+	return policy.Fit{Shares: store.Shares(), Misfits: cramped(p, store.Cramped())}
 }
 
 // standIn makes the store that a daemon would make for a policy, and has it told what
@@ -58,41 +58,33 @@ func (e *guestError) Error() string {
 	return fmt.Sprintf("the rules' limits take the room of those that callers of /v1/take bring: %v", e.err)
 }
 
-// refused makes misfits of what a store says. All have one remedy: a table that is
-// large enough for everything.
+// refused makes misfits of what a store says.
 func refused(p *policy.Policy, err error) (list []policy.Misfit) {
-	table := ""
-	if n := cmp.Or(enoughKeys(p, roomy), enoughKeys(p, func(*memstore.Store) bool { return true })); n > 0 {
-		table = fmt.Sprintf("set memory.max_keys to %d", n)
-	}
 	for _, one := range apart(err) {
 		var room *memstore.RoomError
 		var field *weir.FieldError
 		var guest *guestError
-		m := policy.Misfit{Message: one.Error(), Hint: table}
+		m := policy.Misfit{Message: one.Error()}
 		switch {
 		case errors.As(one, &guest):
 			m.Message = "the rules have so many limits that none is left for those that callers of /v1/take bring"
-			m.Hint = cmp.Or(table, "write fewer limits, or leave listen.http out")
+			m.Hint = "write fewer limits, or leave listen.http out"
 		case errors.As(one, &room) && errors.Is(one, weir.ErrInvalid):
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s: %s", m.Limit, room.Problem)
-			m.Hint = cmp.Or(table, "lower its count")
+			m.Hint = "lower its count"
 		case errors.As(one, &room):
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s, of %s, is one more than the table has room for: %s", m.Limit, m.Limit.Name(), room.Problem)
-			m.Hint = cmp.Or(table, "write fewer limits")
+			m.Hint = "write fewer limits"
 		case errors.As(one, &field):
 			m.Message = fmt.Sprintf("the rules keep %s of memory.max_keys for themselves, rounded up for each part of the table: %s", field.Value, field.Problem)
-			m.Hint = cmp.Or(table, "let the rules keep less")
+			m.Hint = "let the rules keep less"
 		}
 		list = append(list, m)
 	}
 	return list
 }
-
-// roomy reports that no rule of a store has less than a key of its takes.
-func roomy(s *memstore.Store) bool { return len(s.Cramped()) == 0 }
 
 // written is the limit of the file that a store speaks of: itself, or that of which it
 // is the penalty.
@@ -119,33 +111,15 @@ func apart(err error) []error {
 // cramped makes misfits of the rules for which less is kept than one of their keys
 // takes in each part of the table.
 func cramped(p *policy.Policy, names []string) (list []policy.Misfit) {
-	if len(names) == 0 {
-		return nil
-	}
-	hint := "lower its count"
-	if n := enoughKeys(p, roomy); n > 0 {
-		hint = fmt.Sprintf("set memory.max_keys to %d", n)
-	}
 	for _, r := range p.Rules() {
 		if !slices.Contains(names, r.Name) {
 			continue
 		}
 		l := slices.MaxFunc(r.Limits, func(a, b *weir.Limit) int { return cmp.Compare(a.Memory(), b.Memory()) })
 		list = append(list, policy.Misfit{
-			Severity: policy.Warning, Limit: l, Hint: hint,
+			Severity: policy.Warning, Limit: l, Hint: "lower its count",
 			Message: fmt.Sprintf("limit %s: what the table keeps for rule %s is less, in each of its parts, than one caller takes: when others have filled the rest, new callers find no room", l, r.Name),
 		})
 	}
 	return list
-}
-
-// enoughKeys is a larger memory.max_keys, a round number, with which the store takes a
-// policy and is good; 0 where none is.
-func enoughKeys(p *policy.Policy, good func(*memstore.Store) bool) int {
-	for n := range policy.LargerTables(p.Config().Memory.Keys()) {
-		if store, err := standIn(p.WithMaxKeys(n)); err == nil && good(store) {
-			return n
-		}
-	}
-	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,5 +110,54 @@ func TestWhatTheStoreRefusesIsFoundInTheFile(t *testing.T) {
 				t.Errorf("with max_keys %s there is still\n%s", enough[1], left)
 			}
 		})
+	}
+}
+
+// What a message says can be kept is what the store keeps, of tables of any size.
+func TestWhatCanBeKeptIsKept(t *testing.T) {
+	keeps := regexp.MustCompile(`and (\d+) of memory\.max_keys \d+ can be kept`)
+	sizes := []int{64, 65, 99, 100, 777, 1000, 2340, 2341, 2342, 5000, 9999, 20_000, 65_535, 74_897, 74_898, 100_000, 149_797, 200_000, 437_500, 1_000_000, 1_234_567, 99_999_999, 100_000_000}
+	for n := 64; n < 3_000_000; n = n*3/2 + 1 {
+		sizes = append(sizes, n)
+	}
+	load := func(table, keys int) (*policy.Policy, policy.Diagnostics) {
+		return loadFor(fmt.Sprint(table), fmt.Sprintf("rules: [{name: r, limit: 1000/s, max_keys: %d}]\n", keys))
+	}
+	for _, table := range sizes {
+		_, found := load(table, table)
+		said := keeps.FindStringSubmatch(of(found, "no-room", ""))
+		if said == nil {
+			t.Fatalf("%d: %v", table, found)
+		}
+		most, _ := strconv.Atoi(said[1])
+		if p, found := load(table, most); p == nil {
+			t.Errorf("%d of %d are not kept: %v", most, table, found)
+		}
+		if p, _ := load(table, most+1); p != nil {
+			t.Errorf("%d of %d are kept as well", most+1, table)
+		}
+	}
+}
+
+// How many callers a rule has room for is what the store that a daemon makes keeps for it.
+func TestRoomIsWhatTheStoreKeeps(t *testing.T) {
+	for what, c := range map[string]struct {
+		rules string
+		want  []int64 // callers of each limit
+	}{
+		"a promise that comes to less than a key of each part": {"rules: [{name: a, limit: 100/min sliding-log, max_keys: 1}, {name: b, limit: 5/s}]\n", []int64{64, 25_152}},
+		"an equal share that does":                             {"rules: [{name: a, limit: 250 concurrent}, {name: b, match: /b, limit: 5/s}, {name: c, match: /c, limit: 6/s}]\n", []int64{64, 151 * 64, 151 * 64}},
+		"a promise that is rounded up":                         {"rules: [{name: a, limit: 5/s, max_keys: 65}]\n", []int64{128}},
+		"what callers bring beside it":                         {"rules: [{name: a, limit: 5/s}]\n", []int64{(683 - 257) * 64}},
+	} {
+		p, found := loadFor("100000", c.rules)
+		if p == nil {
+			t.Fatalf("%s: %v", what, found)
+		}
+		for i, w := range p.Worst() {
+			if w.Keys != c.want[i] {
+				t.Errorf("%s: room for %d callers of %s, want %d", what, w.Keys, w.Text, c.want[i])
+			}
+		}
 	}
 }

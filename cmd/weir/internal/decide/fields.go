@@ -17,8 +17,8 @@ type fields struct {
 	*mistakes
 }
 
-// mostCost is the largest cost that any limit can have room for.
-const mostCost = 1<<52 - 1
+// MostCost is the largest cost that any limit can have room for.
+const MostCost = 1<<52 - 1
 
 // only refuses all fields but these.
 func (f fields) only(names ...string) {
@@ -95,7 +95,7 @@ func (f fields) cost(name string) int64 {
 	if !ok {
 		return 0
 	}
-	remedy := fmt.Sprintf("write a whole number from 1 to %d, in digits alone", int64(mostCost))
+	remedy := fmt.Sprintf("write a whole number from 1 to %d, in digits alone", int64(MostCost))
 	n, err := strconv.ParseInt(v.text, 10, 64)
 	switch {
 	case strings.HasPrefix(v.text, "-"):
@@ -104,7 +104,7 @@ func (f fields) cost(name string) int64 {
 		f.add(name, "it is not a whole number in digits", remedy)
 	case err == nil && n == 0:
 		f.add(name, "nothing costs 0", "leave it out for the usual cost, or "+remedy)
-	case err != nil || n > mostCost:
+	case err != nil || n > MostCost:
 		f.add(name, "it is too large", remedy)
 	default:
 		return n
