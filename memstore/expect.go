@@ -176,14 +176,25 @@ func newSet(z sizes, reserved map[string]int, limits []*weir.Limit) (*set, error
 }
 
 // withStates leaves out limits that no store ever sees, and adds the penalties of
-// those that have a block, each once.
-func withStates(limits []*weir.Limit) []*weir.Limit {
-	list := slices.DeleteFunc(slices.Clone(limits), func(l *weir.Limit) bool { return l == nil || l.Algorithm() == nil })
-	listed := map[[16]byte]bool{}
-	for _, l := range list {
-		if p := l.Penalty(); p != nil && !listed[p.Version()] {
-			listed[p.Version()] = true
-			list = append(list, p)
+// those that have a block, all of them once in a rule.
+func withStates(limits []*weir.Limit) (list []*weir.Limit) {
+	type name struct {
+		version [16]byte
+		rule    string
+	}
+	listed := map[name]bool{}
+	add := func(l *weir.Limit) {
+		if l == nil || l.Algorithm() == nil {
+			return
+		}
+		if of := (name{l.Version(), l.Rule()}); !listed[of] {
+			listed[of] = true
+			list = append(list, l)
+		}
+	}
+	for _, l := range limits {
+		if add(l); l != nil {
+			add(l.Penalty())
 		}
 	}
 	return list

@@ -1,0 +1,189 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/algorithm"
+)
+
+// turned makes a store whose clock is a number.
+func turned(t *testing.T, c Config) (s *Store, now *weir.Micros) {
+	t.Helper()
+	now = new(weir.Micros)
+	*now = 1_000_000_000
+	c.Now = func() weir.Micros { return *now }
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, now
+}
+
+func takeOf(s *Store, l *weir.Limit, name string) weir.Take {
+	key, tag := s.Keyer().Key(weir.Text("user", name))
+	return weir.Take{Limit: l, Key: key, Tag: tag, Cost: 1}
+}
+
+// TestExpectCountsEachOnce: a limit with a block needs the cells of two, however often it
+// is named.
+func TestExpectCountsEachOnce(t *testing.T) {
+	s, _ := turned(t, Config{MaxKeys: 64}) // cells for eight
+	var limits []*weir.Limit
+	for i := range 4 {
+		limits = append(limits, weir.MustLimit(fmt.Sprint("rule", i), "5/h block 1h"))
+	}
+	if err := s.Expect(append(limits, append(limits, nil, weir.MustLimit("free", "unlimited"))...)...); err != nil {
+		t.Fatalf("four with a block, each twice: %v", err)
+	}
+	err := s.Expect(weir.MustLimit("more", "5/h"))
+	if !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("one more: %v", err)
+	}
+	if n := len(*s.members.Load()); n != 8 {
+		t.Errorf("%d are known, want 8", n)
+	}
+}
+
+// TestCrampedAndShares: both are of the rules that are promised something, and take the
+// store's lock for as long as they look.
+func TestCrampedAndShares(t *testing.T) {
+	s, _ := turned(t, Config{MaxKeys: 20_000})
+	limits := []*weir.Limit{weir.MustLimit("small", "5/s"), weir.MustLimit("tiny", "5/s")}
+	want := map[string]int{"small": 48, "tiny": 576} // 3 and 36 in each of 16 parts
+	for i := range 7 {
+		name := fmt.Sprint("large", 6-i)
+		limits = append(limits, weir.MustLimit(name, "1000/min sliding-log"))
+		want[name] = 576
+	}
+	want["large6"] = 289 * 16 // there is room for whole keys of one of them
+	if err := s.ExpectOnly(map[string]int{"small": 33}, limits...); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := s.Cramped(); !slices.Equal(got, []string{"large0", "large1", "large2", "large3", "large4", "large5"}) {
+			t.Errorf("cramped are %v", got)
+		}
+		if got := s.Shares(); !maps.Equal(got, want) {
+			t.Errorf("shares are %v, want %v", got, want)
+		}
+	}
+	if _, _, err := s.Take(t.Context(), []weir.Take{takeOf(s, weir.MustLimit("e", "5/s"), "u")}, make([]weir.Decision, 1)); err != nil {
+		t.Error(err)
+	}
+	if got := s.Shares(); !maps.Equal(got, want) {
+		t.Errorf("with a limit that nobody has expected the shares are %v", got)
+	}
+}
+
+// TestExpectUnderABrokenClock sweeps nothing: by a clock that is out of its range all
+// would be over.
+func TestExpectUnderABrokenClock(t *testing.T) {
+	s, now := turned(t, Config{MaxKeys: 64})
+	var limits []*weir.Limit
+	for i := range 8 {
+		limits = append(limits, weir.MustLimit(fmt.Sprint("rule", i), "1/day"))
+	}
+	if err := s.Expect(limits...); err != nil {
+		t.Fatal(err)
+	}
+	take := []weir.Take{takeOf(s, limits[0], "u")}
+	out := make([]weir.Decision, 1)
+	if ok, _, err := s.Take(context.Background(), take, out); !ok || err != nil {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	right := *now
+	*now = algorithm.MaxMicros
+	if err := s.Expect(weir.MustLimit("rule7", "2/day")); err != nil { // has to forget the one of a day
+		t.Fatal(err)
+	}
+	*now = right
+	if ok, _, err := s.Take(context.Background(), take, out); ok || err != nil {
+		t.Errorf("the state was swept: %t, %v", ok, err)
+	}
+}
+
+// TestTimeNeverRunsBackForAState: who was judged by a reading is not judged by an earlier
+// one, whichever way his takes go.
+func TestTimeNeverRunsBackForAState(t *testing.T) {
+	s, now := turned(t, Config{})
+	bucket, log := weir.MustLimit("a", "5/s"), weir.MustLimit("b", "5/s sliding-log")
+	out := make([]weir.Decision, 2)
+	for name, takes := range map[string][]weir.Take{
+		"new key":    {takeOf(s, bucket, "u")},
+		"new list":   {takeOf(s, log, "u")},
+		"new couple": {takeOf(s, bucket, "v"), takeOf(s, bucket, "w")},
+	} {
+		*now += 1_000_000
+		high := *now
+		if _, _, err := s.Take(context.Background(), takes, out[:len(takes)]); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			*now -= 700_000
+			_, stamp, err := s.Take(context.Background(), takes[:1], out[:1])
+			if err != nil || stamp.Now < high {
+				t.Errorf("%s: judged at %d, before at %d; %v", name, stamp.Now, high, err)
+			}
+		}
+		*now = high
+	}
+}
+
+// TestOwnClock: without one that is given the store reads the machine's.
+func TestOwnClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		take, out := []weir.Take{takeOf(s, weir.MustLimit("a", "2/s"), "u")}, make([]weir.Decision, 1)
+		for _, want := range []bool{true, true, false} {
+			ok, stamp, err := s.Take(context.Background(), take, out)
+			if ok != want || err != nil || stamp.Now != weir.Micros(time.Now().UnixMicro()) {
+				t.Errorf("allowed %t at %d, %v", ok, stamp.Now, err)
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+		if ok, stamp, err := s.Take(context.Background(), take, out); !ok || err != nil || stamp.Now != weir.Micros(time.Now().UnixMicro()) {
+			t.Errorf("half a second on: allowed %t at %d, %v", ok, stamp.Now, err)
+		}
+	})
+}
+
+// TestWideBucketIsStepped: a bucket's state that stands beside the table, for it was written
+// under numbers that its version has not, is judged in its own.
+func TestWideBucketIsStepped(t *testing.T) {
+	s, now := turned(t, Config{})
+	l, slow := weir.MustLimit("a", "5/s"), weir.MustLimit("a", "1/h burst 5")
+	take, out := takeOf(s, l, "u"), make([]weir.Decision, 1)
+	m, err := s.known(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owed, _ := slow.Algorithm().Charge(algorithm.State{}, algorithm.Moment{Now: *now}, 5)
+	fp := fingerprint(l.ID(), &take.Key)
+	sh := &s.shards[s.shardOf(fp)]
+	sh.count(m.rule, 1)
+	sh.insert(fp, m, owed)
+	if e := sh.entries.Find(fp); !isWide(e) || sh.state(e, m) != owed {
+		t.Fatal("the state is not beside the table: this test says nothing")
+	}
+	// Five units are owed, as units, which flow back at five a second from the first touch.
+	for _, c := range []struct {
+		later weir.Micros
+		want  bool
+	}{{0, false}, {200_000, true}, {0, false}, {199_999, false}, {1, true}} {
+		*now += c.later
+		if ok, _, err := s.Take(context.Background(), []weir.Take{take}, out); ok != c.want || err != nil || out[0].Remaining != 0 {
+			t.Errorf("at %d: allowed %t, %+v, %v", *now, ok, out[0], err)
+		}
+	}
+}
