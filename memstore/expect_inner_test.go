@@ -83,6 +83,18 @@ func TestCrampedAndShares(t *testing.T) {
 	}
 }
 
+// TestSharesOfNothing: a store that knows no limit has the shares that it was promised.
+func TestSharesOfNothing(t *testing.T) {
+	s, _ := turned(t, Config{})
+	if got := s.Shares(); len(got) != 0 || s.Cramped() != nil {
+		t.Errorf("shares are %v", got)
+	}
+	s, _ = turned(t, Config{MaxKeys: 64, Reserved: map[string]int{"a": 10}})
+	if got, want := s.Shares(), map[string]int{"a": 10}; !maps.Equal(got, want) || s.Cramped() != nil {
+		t.Errorf("shares are %v, want %v", got, want)
+	}
+}
+
 // TestExpectUnderABrokenClock sweeps nothing: by a clock that is out of its range all
 // would be over.
 func TestExpectUnderABrokenClock(t *testing.T) {

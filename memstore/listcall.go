@@ -130,7 +130,7 @@ func (x *cell) forced(cost int64) int64 {
 	if !x.tight {
 		return cost
 	}
-	return min(cost, max(0, int64(x.list.fits)-x.state[1]))
+	return min(cost, int64(x.list.fits)-x.state[1]) // where that is negative, Force takes nothing
 }
 
 // commitList writes back a list that has its entry, or is an overflow cell.

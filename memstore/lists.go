@@ -182,7 +182,7 @@ func (l *list) hold(slots *algorithm.Concurrency, id weir.SlotID, k weir.Key, fp
 	if mark := l.in.leases.Find(&l.chain, &name); mark != 0 {
 		return l.renew(slots, mark, now)
 	}
-	end = slots.Renewed(now, 0)
+	end = slots.Renewed(now, now)
 	l.in.leases.Add(&l.chain, &name, ownerOf(fp), int64(end))
 	l.changed = true
 	return end
