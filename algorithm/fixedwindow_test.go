@@ -48,6 +48,18 @@ func TestAnEmptyWindowIsNone(t *testing.T) {
 	}
 }
 
+// The shortest of windows is packed like others.
+func TestPackAWindowOfAMicrosecond(t *testing.T) {
+	w, err := algorithm.NewFixedWindow(5, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := state{10, 11, 3}
+	if a, b, ok := w.Pack(s); !ok || w.Unpack(a, b) != s {
+		t.Errorf("%v is packed as %d, %d, %t", s, a, b, ok)
+	}
+}
+
 // The grid goes on before the epoch, and before its offset.
 func TestGridBeforeTheEpoch(t *testing.T) {
 	w, err := algorithm.NewFixedWindow(5, 10, 0)

@@ -149,6 +149,28 @@ func TestTimeNeverRunsBackForAState(t *testing.T) {
 	}
 }
 
+// TestLocksAreTakenInOrder: those of shards and of cells, in whatever order they are met.
+func TestLocksAreTakenInOrder(t *testing.T) {
+	s, _ := turned(t, Config{})
+	c, _ := s.calls.Get().(*call)
+	c.reset()
+	for _, i := range []int{9, 3, 9, 14, 3, 0} {
+		c.addShard(i)
+		c.addStripe(i + 2*cellStripes)
+	}
+	c.addStripe(-1)
+	c.lockShards()
+	c.lockStripes()
+	want := []int{0, 3, 9, 14}
+	if !slices.Equal(c.shards[:c.shardCount], want) || !slices.Equal(c.stripes[:c.stripeCnt], want) {
+		t.Errorf("locked %v and %v, want %v", c.shards[:c.shardCount], c.stripes[:c.stripeCnt], want)
+	}
+	c.unlock()
+	s.calls.Put(c)
+	s.lockAll()
+	s.unlockAll() // none is held any more
+}
+
 // TestOwnClock: without one that is given the store reads the machine's.
 func TestOwnClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

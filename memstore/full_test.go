@@ -463,12 +463,18 @@ func TestClockOutOfRangeWhileForgettingLimits(t *testing.T) {
 
 // Once a flood is over its cells hold nobody back from a reset.
 func TestResetAfterAFloodIsOver(t *testing.T) {
-	b := open(t, memstore.Config{MaxKeys: 64})
-	l := weir.MustLimit("login", "10/s")
-	b.flood(1000, l, "f")
-	b.clock.now += 3_600_000_000
-	if err := b.Reset(context.Background(), l, b.user(l, "never seen").Key); err != nil {
-		t.Errorf("an hour after the flood: %v", err)
+	for _, text := range []string{"10/s", "10/min sliding-log"} {
+		b := open(t, memstore.Config{MaxKeys: 64})
+		l := weir.MustLimit("login", text)
+		b.flood(1000, l, "f")
+		never := b.user(l, "never seen").Key
+		if err := b.Reset(context.Background(), l, never); !errors.Is(err, weir.ErrNotApplied) {
+			t.Errorf("%s: in the flood: %v", text, err)
+		}
+		b.clock.now += 3_600_000_000
+		if err := b.Reset(context.Background(), l, never); err != nil {
+			t.Errorf("%s: an hour after the flood: %v", text, err)
+		}
 	}
 }
 
