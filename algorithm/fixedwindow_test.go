@@ -1,6 +1,7 @@
 package algorithm_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/weirhq/weir/algorithm"
@@ -57,6 +58,32 @@ func TestPackAWindowOfAMicrosecond(t *testing.T) {
 	s := state{10, 11, 3}
 	if a, b, ok := w.Pack(s); !ok || w.Unpack(a, b) != s {
 		t.Errorf("%v is packed as %d, %d, %t", s, a, b, ok)
+	}
+}
+
+// No units, and fewer than none, give nothing back, and where more is counted than may be
+// forced by now, force counts nothing.
+func TestOddUnitsOfAWindow(t *testing.T) {
+	w, err := algorithm.NewFixedWindow(5, 10, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := w.Moment(started, 0)
+	if !ok {
+		t.Fatal("it has no grid")
+	}
+	s, r := w.Charge(state{}, m, 4)
+	for units, want := range map[int64]int64{math.MinInt64: 4, -1: 4, 0: 4, 1: 3, 3: 1} {
+		if got := w.Refund(s, m, r, units); got[2] != want {
+			t.Errorf("%d units back: %v, want %d counted", units, got, want)
+		}
+	}
+	for _, counted := range []int64{9, 10, 11, 30} {
+		s[2] = counted
+		got, r := w.Force(s, m, 3)
+		if more := max(0, 10-counted); got[2] != counted+more || r.Cost != more {
+			t.Errorf("3 by force beside %d: %v, %+v", counted, got, r)
+		}
 	}
 }
 
