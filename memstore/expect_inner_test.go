@@ -52,6 +52,24 @@ func TestExpectCountsEachOnce(t *testing.T) {
 	}
 }
 
+// TestBlockWithoutACell: where there are cells for a limit and none for its penalty, nothing
+// is decided without it.
+func TestBlockWithoutACell(t *testing.T) {
+	s, _ := turned(t, Config{MaxKeys: 64})
+	if err := s.Expect(weir.MustLimit("a", "5/h block 1h"), weir.MustLimit("log", "5/s sliding-log")); err != nil { // which has the room of five
+		t.Fatal(err)
+	}
+	take, out := []weir.Take{takeOf(s, weir.MustLimit("b", "5/h block 1h"), "u")}, make([]weir.Decision, 1)
+	for range 2 {
+		if ok, _, err := s.Take(context.Background(), take, out); ok || !errors.Is(err, weir.ErrNotApplied) {
+			t.Errorf("allowed %t, %v", ok, err)
+		}
+	}
+	if n := len(*s.members.Load()); n != 4 {
+		t.Fatalf("%d limits are known: this test says nothing", n)
+	}
+}
+
 // TestCrampedAndShares: both are of the rules that are promised something, and take the
 // store's lock for as long as they look.
 func TestCrampedAndShares(t *testing.T) {
