@@ -90,6 +90,14 @@ func TestTooSmallSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestOneLimitMayHaveAllCells: nine are enough for a limit that wants nine.
+func TestOneLimitMayHaveAllCells(t *testing.T) {
+	l := weir.MustLimit("x", "16/min sliding-log")
+	if err := (Config{MaxKeys: 72}).sizes().tooSmallFor(l); err != nil || roomOf(l) != 9 {
+		t.Errorf("its keys have the room of %d: %v", roomOf(l), err)
+	}
+}
+
 // TestReservedIsRefusedOnce has one error for each share that cannot be.
 func TestReservedIsRefusedOnce(t *testing.T) {
 	f := func(keys int, reserved map[string]int, want ...string) {
@@ -109,5 +117,7 @@ func TestReservedIsRefusedOnce(t *testing.T) {
 	f(64, map[string]int{"a": 0, "b": 20}, "weir: memstore Reserved a 0: "+remedy)
 	f(64, map[string]int{"a": 1<<30 + 1, "b": 1 << 40}, "weir: memstore Reserved a 1073741825: "+remedy, "weir: memstore Reserved b 1099511627776: "+remedy)
 	f(100_000, map[string]int{"a": 1}) // rounded up to one for each part
+	f(100_000, map[string]int{"a": 683 * 64})
+	f(100_000, map[string]int{"a": 683*64 + 1}, "weir: memstore Reserved 43776: more than half of the room is reserved; reserve at most 43750 together, or raise MaxKeys")
 	f(63, map[string]int{"a": 0}, "weir: memstore MaxKeys 63: out of range; use 64 to 1073741824, or 0 for 1000000")
 }
