@@ -167,6 +167,37 @@ func TestTimeNeverRunsBackForAState(t *testing.T) {
 	}
 }
 
+// TestNewKeyReadsTheClockTwice: the second reading, behind the look at the cells, is the one
+// that counts, whatever it is.
+func TestNewKeyReadsTheClockTwice(t *testing.T) {
+	var readings []weir.Micros
+	s, err := New(Config{Now: func() weir.Micros {
+		now := readings[0]
+		readings = readings[1:]
+		return now
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take, out := []weir.Take{takeOf(s, weir.MustLimit("a", "5/s"), "u")}, make([]weir.Decision, 1)
+	readings = []weir.Micros{500, 500, 500} // the limit becomes known
+	if _, _, err := s.Take(context.Background(), []weir.Take{takeOf(s, take[0].Limit, "nobody")}, out); err != nil {
+		t.Fatal(err)
+	}
+	readings = []weir.Micros{1000, algorithm.MaxMicros, algorithm.MaxMicros}
+	if ok, _, err := s.Take(context.Background(), take, out); ok || !errors.Is(err, weir.ErrNotApplied) {
+		t.Errorf("by a clock that breaks in between: allowed %t, %v", ok, err)
+	}
+	readings = []weir.Micros{1000, 2000}
+	if ok, stamp, err := s.Take(context.Background(), take, out); !ok || stamp.Now != 2000 || err != nil {
+		t.Errorf("allowed %t at %d, %v", ok, stamp.Now, err)
+	}
+	readings = []weir.Micros{1500}
+	if ok, stamp, err := s.Take(context.Background(), take, out); !ok || stamp.Now != 2000 || err != nil {
+		t.Errorf("by a clock that ran back: allowed %t at %d, %v", ok, stamp.Now, err)
+	}
+}
+
 // TestLocksAreTakenInOrder: those of shards and of cells, in whatever order they are met.
 func TestLocksAreTakenInOrder(t *testing.T) {
 	s, _ := turned(t, Config{})
