@@ -113,6 +113,93 @@ func TestSharesOfNothing(t *testing.T) {
 	}
 }
 
+// TestPromisesBecomeWholeKeys of what is left, or of half of it where others have a share.
+func TestPromisesBecomeWholeKeys(t *testing.T) {
+	a, b := weir.MustLimit("a", "100/min sliding-log"), weir.MustLimit("b", "1780/min sliding-log") // 33 and 513 for a key
+	plain, other := weir.MustLimit("plain", "5/s"), weir.MustLimit("other", "5/s")
+	f := func(reserved map[string]int, want map[string]int, limits ...*weir.Limit) {
+		t.Helper()
+		s, _ := turned(t, Config{MaxKeys: 20_000}) // 16 parts, of each of which 546 are kept for rules
+		if err := s.ExpectOnly(reserved, limits...); err != nil {
+			t.Fatal(err)
+		}
+		got := s.Shares()
+		for name := range got {
+			got[name] /= 16
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("of %v: shares of a part are %v, want %v", reserved, got, want)
+		}
+	}
+	f(map[string]int{"b": 16}, map[string]int{"b": 513}, b)
+	f(map[string]int{"b": 16}, map[string]int{"b": 1, "plain": 545}, b, plain)
+	f(map[string]int{"b": 16}, map[string]int{"b": 1, "plain": 272, "other": 272}, b, plain, other)
+	f(map[string]int{"a": 16}, map[string]int{"a": 33, "plain": 513}, a, plain)
+	f(map[string]int{"a": 16, "b": 16}, map[string]int{"a": 33, "b": 513}, a, b) // just what there is
+	f(map[string]int{"a": 32, "b": 16}, map[string]int{"a": 33, "b": 513}, a, b)
+	f(map[string]int{"a": 34 * 16, "b": 16}, map[string]int{"a": 34, "b": 1}, a, b)
+	f(map[string]int{"a": 32 * 16}, map[string]int{"a": 33, "plain": 513}, a, plain)
+	f(map[string]int{"nobody": 1}, map[string]int{"nobody": 1, "plain": 545}, plain)
+}
+
+// TestFirstKeyOfAShare: a rule that has nothing yet in a part of the store finds its room
+// there when others have taken all of theirs.
+func TestFirstKeyOfAShare(t *testing.T) {
+	s, _ := turned(t, Config{MaxKeys: 64})
+	flood, few, late := weir.MustLimit("flood", "1/day"), weir.MustLimit("few", "1/day"), weir.MustLimit("late", "1/day")
+	if err := s.ExpectOnly(map[string]int{"late": 1, "few": 10}, flood, few, late); err != nil {
+		t.Fatal(err)
+	}
+	out := make([]weir.Decision, 1)
+	take := func(l *weir.Limit, name string) weir.Mode {
+		if _, _, err := s.Take(context.Background(), []weir.Take{takeOf(s, l, name)}, out); err != nil {
+			t.Fatal(err)
+		}
+		return out[0].Mode
+	}
+	for i := range 200 {
+		take(flood, fmt.Sprint(i))
+	}
+	for i := range 20 { // of whom nobody beyond the share of the rule takes another's place
+		if got := take(few, fmt.Sprint(i)); (got == weir.Exact) != (i < 10) {
+			t.Errorf("key %d: decided as %s", i, got)
+		}
+	}
+	if first, second := take(late, "a"), take(late, "b"); first != weir.Exact || second != weir.Overflow {
+		t.Errorf("decided as %s, and as %s", first, second)
+	}
+}
+
+// TestHeirsOfRatesHoldNoSlots: what a renamed rule's entries keep is not taken for slots.
+func TestHeirsOfRatesHoldNoSlots(t *testing.T) {
+	s, _ := turned(t, Config{})
+	out := make([]weir.Decision, 1)
+	for i := range 20 {
+		if _, _, err := s.Take(context.Background(), []weir.Take{takeOf(s, weir.MustLimit("old", "7/h"), fmt.Sprint(i))}, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec, err := weir.ParseSpec("7/h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heir, err := weir.NewLimitKeeping("new", "old", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ExpectOnly(nil, heir); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range s.rules {
+		if r != nil && r.slots.Load() != 0 {
+			t.Errorf("rule %s holds %d slots", r.name, r.slots.Load())
+		}
+	}
+	if n := s.ruleNamed("new").entries.Load(); n != 20 {
+		t.Fatalf("%d entries moved: this test says nothing", n)
+	}
+}
+
 // TestExpectUnderABrokenClock sweeps nothing: by a clock that is out of its range all
 // would be over.
 func TestExpectUnderABrokenClock(t *testing.T) {
