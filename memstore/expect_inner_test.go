@@ -12,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/algorithm"
+	"github.com/weirhq/weir/internal/table"
 )
 
 // turned makes a store whose clock is a number.
@@ -167,6 +168,48 @@ func TestFirstKeyOfAShare(t *testing.T) {
 	}
 	if first, second := take(late, "a"), take(late, "b"); first != weir.Exact || second != weir.Overflow {
 		t.Errorf("decided as %s, and as %s", first, second)
+	}
+}
+
+// TestWhatIsKeptIsSwept when the flood that it was kept for is over: then it is room like
+// any other.
+func TestWhatIsKeptIsSwept(t *testing.T) {
+	exact := func(reset bool) (n int) {
+		s, now := turned(t, Config{MaxKeys: 64})
+		l, out := weir.MustLimit("login", "5/s"), make([]weir.Decision, 1)
+		flood := func(prefix string) (n int) {
+			for i := range 300 {
+				if _, _, err := s.Take(context.Background(), []weir.Take{takeOf(s, l, prefix+fmt.Sprint(i))}, out); err != nil {
+					t.Fatal(err)
+				}
+				if out[0].Mode == weir.Exact {
+					n++
+				}
+			}
+			return n
+		}
+		flood("first")
+		if reset {
+			for i := range 20 {
+				if err := s.Reset(context.Background(), l, takeOf(s, l, "first"+fmt.Sprint(i)).Key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found := 0
+			s.shards[0].entries.Each(func(e *table.Slot) {
+				if isKept(e) {
+					found++
+				}
+			})
+			if found != 20 {
+				t.Fatalf("%d are kept: this test says nothing", found)
+			}
+		}
+		*now += 86_400_000_000
+		return flood("second")
+	}
+	if with, without := exact(true), exact(false); with != without || with == 0 {
+		t.Errorf("%d keys find room where some were kept, %d elsewhere", with, without)
 	}
 }
 
