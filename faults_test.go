@@ -88,6 +88,16 @@ func TestR6AHugeBurstUnderASlowLimitIsRefusedWhenItIsBuilt(t *testing.T) {
 	}
 }
 
+// What the numbers come to is told of right names alone: a wrong one goes before it.
+func TestWrongNameBesideALargeBurst(t *testing.T) {
+	for name, want := range map[string]string{"Bad Name": "name", "r": "burst"} {
+		_, err := weir.ParseLimit(name, "1000000007/h burst 1000000007")
+		if e, ok := errors.AsType[*weir.FieldError](err); !ok || e.Field != want {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 func TestR7AZeroRateIsRefusedWhenItIsBuilt(t *testing.T) {
 	for _, text := range []string{"0/s", "0/min burst 5", "5 per 0s"} {
 		if _, err := weir.ParseLimit("r", text); !errors.Is(err, weir.ErrInvalid) {

@@ -89,10 +89,12 @@ func ParseLimit(name, text string) (*Limit, error) {
 		return nil, err
 	}
 	l, err := NewLimit(name, p.spec)
-	if err != nil && p.spec.Burst == p.spec.Count {
-		err = cmp.Or((&Limit{spec: p.spec}).compile(), err) // which is no default where it is written
+	refusal, ok := errors.AsType[*FieldError](err)
+	if ok && refusal.Field != "name" && p.spec.Burst == p.spec.Count {
+		err = cmp.Or((&Limit{spec: p.spec}).compile(), err) // a burst is no default where it is written
+		refusal, ok = errors.AsType[*FieldError](err)
 	}
-	if refusal, ok := errors.AsType[*FieldError](err); ok && refusal.Field != "name" {
+	if ok && refusal.Field != "name" {
 		p.locate(refusal)
 	}
 	return l, err

@@ -147,8 +147,8 @@ func (l *Limiter) Take(ctx context.Context, o *Outcome, cost int64, parts ...Par
 }
 
 // Peek says what Take would of a cost of 0 or more, charges nothing and begins no block.
-// A cost of 0 asks for what is left, and is allowed where nothing is, too. Errors are
-// those of Take.
+// A cost of 0 asks for what is left, and is allowed where nothing is, too, unless the key
+// is blocked, a limit denies, or a full store refuses. Errors are those of Take.
 func (l *Limiter) Peek(ctx context.Context, o *Outcome, cost int64, parts ...Part) error {
 	return l.take(ctx, o, cost, Peek, parts)
 }
@@ -234,7 +234,8 @@ func (l *Limiter) Key(parts ...Part) (Key, uint64) { return l.keyer.Key(parts...
 // Refund gives back all that o was charged, slots too: for work that was let in and
 // then not done. It happens once, however often it is called. What has flowed back
 // by itself is not given twice, so that a refund at once loses nothing and a
-// late one may give nothing. After an error that is [ErrNotApplied] it may be
+// late one may give nothing; units that were charged on a state shared for want of room
+// ([Overflow]) stay charged. After an error that is [ErrNotApplied] it may be
 // tried again; after any other it counts as done.
 func (l *Limiter) Refund(ctx context.Context, o *Outcome) error {
 	return GiveBack(ctx, l.store, o)

@@ -57,10 +57,10 @@ func (r *Reservation) Slots() *Slots {
 
 // Settle makes the charge what the work has cost, 0 or more, and releases its slots.
 // What the estimate was too high by is given back, as far as it has not flowed back by
-// itself, and was not charged on a state shared for want of room ([Overflow]). What it was too low by is charged, whatever is left, until the debt is the
-// limit's overdraft; what does not fit under that is forgiven: of several limits,
-// forgiven is the most that any of them lets go. Takes that come later wait until the
-// debt is paid.
+// itself, and was not charged on a state shared for want of room ([Overflow]). What it
+// was too low by is charged, whatever is left, until the debt is the limit's overdraft;
+// what does not fit under that is forgiven: of several limits, forgiven is the most that
+// any of them lets go. Takes that come later wait until the debt is paid.
 //
 // The context may have ended: what was used was used. After an error that is
 // [ErrNotApplied] the reservation stands, but for its slots, and may be settled again;
@@ -99,7 +99,8 @@ func (r *Reservation) correct(ctx context.Context, actual int64) (forgiven int64
 	return 0, nil
 }
 
-// Cancel gives back all that was reserved, slots too: for work that was not done.
+// Cancel gives back all that was reserved, slots too: for work that was not done. Units
+// that were charged on a state shared for want of room ([Overflow]) stay charged.
 // Where a Settle was tried it was done: the estimate stays charged then, whatever came
 // of the Settle. After an error that is [ErrNotApplied] it may be tried again; a panic
 // of the store is [ErrUnknown]. The context may have ended.

@@ -251,6 +251,7 @@ func (b *TokenBucket) Refund(s State, m Moment, r Receipt, units int64) State {
 	if !ok || units < 1 {
 		return s
 	}
+	units = min(units, r.Cost) // when the clock has run back, more is left than was charged
 	left := own.sub(own.wide(r.Cost), span{whole: int64(m.Now - r.At)})
 	return b.lower(s, m.Now, own, shorter(own.wide(units), left))
 }

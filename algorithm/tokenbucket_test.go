@@ -35,9 +35,12 @@ func TestRefundOfMoreThanWasCharged(t *testing.T) {
 	b := bucketOf(t, 1, 1000, 9)
 	s, r := b.Charge(state{}, at(started), 3)
 	s, _ = b.Charge(s, at(started), 5)
+	const before = started - 3_000_000 // the clock has run back
 	for _, units := range []int64{3, 4, 1 << 40, 1<<63 - 1} {
-		if remaining, _ := b.Level(b.Refund(s, at(started), r, units), at(started)); remaining != 4 {
-			t.Errorf("%d of 3 units back: %d left, want 4", units, remaining)
+		for _, now := range []algorithm.Micros{started, before} {
+			if remaining, _ := b.Level(b.Refund(s, at(now), r, units), at(started)); remaining != 4 {
+				t.Errorf("%d of 3 units back at %d: %d left, want 4", units, now, remaining)
+			}
 		}
 	}
 	for _, units := range []int64{0, -1, -1 << 63} {

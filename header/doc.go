@@ -72,8 +72,8 @@
 //
 // RateLimit and RateLimit-Policy compose: members that stand there already, an
 // upstream's or another limiter's, stay, and ours follow on a line of their
-// own. The X-RateLimit fields hold one limit, so they are replaced. Fields are
-// written before a handler runs: a handler that sets them has the last word.
+// own. The X-RateLimit fields hold one limit, so they are replaced where one of ours
+// is written: under slots alone none is. Fields are written before a handler runs: a handler that sets them has the last word.
 //
 // Keys are those that [net/http.Header] makes of the names (Ratelimit,
 // X-Ratelimit-Limit), and HTTP/1.1 sends them so: field names have no case, but

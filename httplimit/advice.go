@@ -102,7 +102,6 @@ func farTime(h http.Header, now time.Time) time.Time {
 // quotas is what an answer says of how much is left.
 type quotas struct {
 	stated  []statement
-	slots   []int64       // what is left of quotas of requests at once, which say nothing of later ones
 	longest time.Duration // the longest reset that is named at all
 }
 
@@ -134,7 +133,7 @@ func readQuotas(h http.Header, far time.Time) quotas {
 		return q
 	}
 	q.addRateLimit(lines(h, "Ratelimit"), lines(h, "Ratelimit-Policy"))
-	said := slices.Clone(q.slots)
+	var said []int64
 	for _, s := range q.stated {
 		said = append(said, s.left)
 	}
@@ -166,10 +165,7 @@ func (q *quotas) addRateLimit(lines, policies []string) {
 			window = longest // the window is no longer than that
 		}
 		name := strings.Clone(s.name[:min(len(s.name), mostName)])
-		switch {
-		case ok && unit == atOnce:
-			q.slots = append(q.slots, left)
-		case ok && counts(unit, left):
+		if ok && counts(unit, left) {
 			q.add(name, seen[name], left, inSeconds(window))
 		}
 		seen[name]++
@@ -181,11 +177,13 @@ func (q *quotas) addRateLimit(lines, policies []string) {
 const atOnce = "concurrent-requests"
 
 // counts reports whether what is left of a quota in another unit says anything of
-// requests: of bytes and the like once there are none.
+// requests to come: of bytes and the like once there are none.
 func counts(unit string, left int64) bool {
 	switch unit {
 	case "", "request", "requests": // the registry and the text of the draft differ
 		return true
+	case atOnce:
+		return false
 	}
 	return left == 0
 }

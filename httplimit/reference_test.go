@@ -173,7 +173,6 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 	}
 	members, policies := f.members(h["Ratelimit"]), f.members(h["Ratelimit-Policy"])
 	var names []string
-	var slots []refStatement
 	for _, m := range members {
 		name := m[""]
 		if len(name) > 64 {
@@ -205,9 +204,6 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 				reset, timed = refCount(policies[i]["w"])
 			}
 		}
-		if unit == `"concurrent-requests"` {
-			slots = append(slots, refStatement{left: left})
-		}
 		other := unit != `"requests"` && unit != `"request"`
 		if timed && unit != `"concurrent-requests"` && !(other && left.Sign() > 0) {
 			all = append(all, refStatement{quotaName{name, before}, left, reset})
@@ -227,7 +223,7 @@ func (f *refFields) statements(h http.Header, far time.Time) (all []refStatement
 			all = append(all, refStatement{left: left, reset: reset})
 		}
 	}
-	said := append(slots, slices.DeleteFunc(slices.Clone(all), func(s refStatement) bool { return refSpan(s.reset) == 0 })...)
+	said := slices.DeleteFunc(slices.Clone(all), func(s refStatement) bool { return refSpan(s.reset) == 0 })
 	for _, names := range families {
 		for i, text := range h[names.reset] {
 			s := refStatement{quota: quotaName{names.remaining, i}, reset: f.reset(text, far)}

@@ -54,7 +54,6 @@ func (c *call) refund(fp uint64, r *weir.Return) {
 	e, m := c.store.entryOf(sh, fp, r.Limit)
 	switch {
 	case e == nil:
-	case m.slots != nil: // a slot comes back by the name of its holder alone
 	case m.list != nil:
 		c.refundLog(sh, e, m, r)
 	default:

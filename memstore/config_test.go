@@ -121,3 +121,77 @@ func TestReservedIsRefusedOnce(t *testing.T) {
 	f(100_000, map[string]int{"a": 683*64 + 1}, "weir: memstore Reserved 43776: more than half of the room is reserved; reserve at most 43750 together, or raise MaxKeys")
 	f(63, map[string]int{"a": 0}, "weir: memstore MaxKeys 63: out of range; use 64 to 1073741824, or 0 for 1000000")
 }
+
+// TestPartsHaveAllKeys: what does not divide evenly goes to the first parts.
+func TestPartsHaveAllKeys(t *testing.T) {
+	for _, keys := range []int{64, 1023, 2348, 4097, 100_003, 1 << 20} {
+		s, err := New(Config{MaxKeys: keys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, least, most := 0, s.shards[0].cap, s.shards[0].cap
+		for i := range s.shards {
+			sum, least, most = sum+s.shards[i].cap, min(least, s.shards[i].cap), max(most, s.shards[i].cap)
+		}
+		if sum != s.sizes.keys || most-least > 1 {
+			t.Errorf("%d keys: %d of %d in the parts, from %d to %d in one", keys, sum, s.sizes.keys, least, most)
+		}
+	}
+}
+
+// TestStoresShareNothing that could be known from another: neither keys nor an epoch.
+func TestStoresShareNothing(t *testing.T) {
+	a, errA := New(Config{MaxKeys: 64})
+	b, errB := New(Config{MaxKeys: 64})
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	parts := []weir.Part{weir.Text("user", "a")}
+	of := func(s *Store) weir.Key { key, _ := s.Keyer().Key(parts...); return key }
+	if first, again, other := of(a), of(a), of(b); first != again || first == other {
+		t.Errorf("keys %x and %x of one store, %x of another", first, again, other)
+	}
+	if a.epoch == b.epoch {
+		t.Errorf("two stores of epoch %x", a.epoch)
+	}
+}
+
+// TestRoomOfWhoHasNothing: a rule that is not counted yet holds nothing of its share.
+func TestRoomOfWhoHasNothing(t *testing.T) {
+	sh := &shard{cap: 2, used: 1, counts: []int{1}} // the other one's
+	of := &shares{keys: []int{1, 1}, total: 2}
+	if late := (&rule{index: 1}); !sh.hasRoom(late, 1, of) || sh.hasRoom(late, 2, of) {
+		t.Error("who has nothing has another place than the one of its share")
+	}
+}
+
+// TestAllTogetherReadOneClock: what stops the world judges by the latest reading of any
+// part, and is an earlier reading for all of them.
+func TestAllTogetherReadOneClock(t *testing.T) {
+	s, now := turned(t, Config{MaxKeys: 100_000})
+	last := &s.shards[len(s.shards)-1]
+	if len(s.shards) < 2 {
+		t.Fatal("one part: this test says nothing")
+	}
+	high := *now + 1_000_000
+	last.latest = high
+	if got := s.lockAll(); got != high {
+		t.Errorf("read %d, where a part has read %d", got, high)
+	}
+	s.unlockAll()
+	if first := s.shards[0].latest; first != high {
+		t.Errorf("the first part goes on at %d, judged at %d", first, high)
+	}
+}
+
+// TestClockStepsAreTold by the store whose clock has met them.
+func TestClockStepsAreTold(t *testing.T) {
+	s, err := New(Config{MaxKeys: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.steps.Store(3)
+	if got := s.Stats().ClockSteps; got != 3 {
+		t.Errorf("%d steps of 3", got)
+	}
+}

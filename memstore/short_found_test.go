@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -118,15 +119,18 @@ func TestPenaltyHasNoShortWay(t *testing.T) {
 // What was judged before a call turned out to be stale was not charged, and says so.
 func TestStaleCallHasNoReceipts(t *testing.T) {
 	_, _, ask := pairOf(t)
-	const now = 1_796_000_000_000_000
+	const now, day = 1_796_000_000_000_000, 86_400_000_000
 	takes := []weir.Take{
 		{Limit: weir.MustLimit("a", "3/s"), Key: weir.Key{1}, Cost: 1},
-		{Limit: weir.MustLimit("c", "9/day calendar UTC"), Key: weir.Key{1}, Cost: 1, Edges: &weir.Edges{now - 2, now - 1, now + 1, now + 2}},
+		{Limit: weir.MustLimit("c", "9/day calendar UTC"), Key: weir.Key{1}, Cost: 1, Edges: &weir.Edges{now - 2*day, now - day, now + day, now + 2*day}}, // which has a short way
 	}
+	takes = append(takes, weir.Take{Limit: weir.MustLimit("d", "9/day calendar UTC"), Key: weir.Key{1}, Cost: 1, Edges: takes[1].Edges})
 	ask(takes...)
-	takes[1].Edges = nil
-	a, b, err, want := ask(takes...)
-	if !errors.Is(err, weir.ErrStale) || !errors.Is(want, weir.ErrStale) || a[0] != b[0] || a[1] != b[1] {
-		t.Errorf("%+v %v\nthe long way %+v %v", a, err, b, want)
+	takes[1].Edges, takes[2].Edges = nil, nil
+	for _, takes := range [][]weir.Take{takes, takes[:2], takes[1:]} {
+		a, b, err, want := ask(takes...)
+		if !errors.Is(err, weir.ErrStale) || !errors.Is(want, weir.ErrStale) || !slices.Equal(a, b) {
+			t.Errorf("%+v %v\nthe long way %+v %v", a, err, b, want)
+		}
 	}
 }

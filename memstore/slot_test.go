@@ -240,3 +240,10 @@ func TestFingerprintsAreEven(t *testing.T) {
 		}
 	}
 }
+
+// TestFingerprintIsNeverNone: 0 is an empty place.
+func TestFingerprintIsNeverNone(t *testing.T) {
+	if fingerprint([16]byte{}, &weir.Key{}) == 0 {
+		t.Error("a key that is all zeros has no fingerprint")
+	}
+}

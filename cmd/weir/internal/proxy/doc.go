@@ -21,7 +21,7 @@
 // # What the client sees
 //
 // The upstream's answer with the fields of package header. RateLimit items of
-// the upstream stay, ours follow; X-RateLimit is replaced. Bodies are streamed
+// the upstream stay, ours follow; X-RateLimit is replaced where there is one of ours. Bodies are streamed
 // both ways, events are passed on as they come, and so are trailers and
 // informational answers. A connection upgrade is passed on unless it is to
 // HTTP/2: what follows such an upgrade would reach the upstream undecided.
