@@ -155,7 +155,7 @@ func (p *parser) leasedCount(first word) bool {
 }
 
 // strayOfSlots reports what a number of slots cannot have behind it, from its first
-// word, which has been read, to the last of its value.
+// word, which has been read, to its lease or the end.
 func (p *parser) strayOfSlots(w word) bool {
 	if p.spec.Algorithm != Concurrency || w.text == "lease" {
 		return false
@@ -163,27 +163,11 @@ func (p *parser) strayOfSlots(w word) bool {
 	if p.meantLease(w) {
 		return true
 	}
-	problem := "unknown word: a concurrent limit has only a lease"
-	before := *p
-	switch {
-	case isOption(w.text):
-		problem = "a concurrent limit has none"
-		p.option(w) // for its end
-	case p.startsGrowth():
-		problem = "a concurrent limit has no block that grows"
-		p.pos--
-		p.looseGrowth()
-	case w.text == "per":
-		problem = "a concurrent limit has no period"
-		p.spanAt(p.next())
-	default:
-		p.skipValue(w.text)
+	for next := p.peek().text; next != "" && next != "lease"; next = p.peek().text {
+		p.next()
 	}
-	pos := p.pos
-	*p = before
-	p.pos = pos
 	part := word{p.readFrom(w.offset), w.offset}
-	p.fail("option", part, problem, `leave "`+part.text+`" out`)
+	p.fail("option", part, "a concurrent limit has only a lease", `leave "`+part.text+`" out`)
 	return true
 }
 
@@ -197,7 +181,7 @@ func (p *parser) meantLease(w word) bool {
 		value.text = m[2] + m[3]
 	}
 	lease := p.spanAt(value)
-	if lease == "" && p.peek().text != "" {
+	if lease == "" && isLetter(w.text[0]) && p.peek().text != "" {
 		problem, lease = "unknown word before a duration", p.spanAt(p.next())
 	}
 	if lease == "" {
@@ -214,10 +198,15 @@ func (p *parser) meantLease(w word) bool {
 	return true
 }
 
-// spanAt is the duration that a word is, or with the next one as in 30 seconds; "" for
-// none.
+// spanAt is the duration that a word is, or with the next one as in 30 seconds and
+// 1h 30m; "" for none.
 func (p *parser) spanAt(w word) string {
-	if _, problem := duration.Read(w.text); problem == "" {
+	if d, problem := duration.Read(w.text); problem == "" {
+		rest, _ := duration.Read(p.peek().text)
+		if joined := w.text + p.peek().text; rest > 0 && duration.Format(d+rest) == joined {
+			p.next()
+			return joined // 1h 30m
+		}
 		return w.text
 	}
 	if d := spanOf(w.text, p.peek().text); d != "" {

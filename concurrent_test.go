@@ -71,14 +71,14 @@ func TestSlotsThatAreWrong(t *testing.T) {
 		"token-bucket", "fixed-window", "sliding-window", "sliding-log", "leaky-bucket",
 		"block 10m", "block 10 minutes", "block", "block 10m x 2 max 1h", "block 10m x 2",
 	} {
-		f("5 concurrent "+option, option, "a concurrent limit has none", plain)
-		f("5 concurrent "+option+" lease 30s", option, "a concurrent limit has none", leased)
-		f("5 concurrent lease 30s "+option, option, "a concurrent limit has none", leased)
+		f("5 concurrent "+option, option, "a concurrent limit has only a lease", plain)
+		f("5 concurrent "+option+" lease 30s", option, "a concurrent limit has only a lease", leased)
+		f("5 concurrent lease 30s "+option, option, "a concurrent limit has only a lease", leased)
 	}
-	f("5 concurrent x 2 max 1h", "x 2 max 1h", "no block that grows", plain)
-	f("5 concurrent per 1m", "per 1m", "no period", plain)
-	f("5 concurrent per 2 minutes lease 30s", "per 2 minutes", "no period", leased)
-	for _, word := range []string{"requests", "bust 3", "fixed", "30", "burst=3", "concurrent", "lease=soon"} {
+	f("5 concurrent x 2 max 1h", "x 2 max 1h", "only a lease", plain)
+	f("5 concurrent per 1m", "per 1m", "only a lease", plain)
+	f("5 concurrent per 2 minutes lease 30s", "per 2 minutes", "only a lease", leased)
+	for _, word := range []string{"requests", "bust 3", "fixed", "30", "burst=3", "concurrent", "lease=soon", "burst 3 block 10m fixed 30s", "100 5m"} {
 		f("5 concurrent "+word, word, "only a lease", plain)
 	}
 	f("5 concurrent lease 30s 40s", "40s", "only a lease", leased)
@@ -89,9 +89,9 @@ func TestSlotsThatAreWrong(t *testing.T) {
 func TestSlotsThatAreWrongTwice(t *testing.T) {
 	for text, want := range map[string]string{
 		"5 conc block 10m":                         "5 concurrent",
-		"concurrent 5 burst 3 30s":                 "5 concurrent lease 30s",
+		"concurrent 5 burst 3 30s":                 "5 concurrent",
 		"5/min concurrent block 10m":               "5 concurrent",
-		"5 concurrent burst 3 block 10m fixed 30s": "5 concurrent lease 30s",
+		"5 concurrent 30s burst 3 block 10m fixed": "5 concurrent lease 30s",
 	} {
 		_, err := weir.ParseLimit("a", text)
 		list, ok := err.(interface{ Unwrap() []error })

@@ -2,7 +2,6 @@ package weir
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ import (
 var (
 	factorFirst = regexp.MustCompile(`^(?i:x|×|\*|times|factor)(?:[=:](.*)|(-?\d.*))?$`)
 	factorLast  = regexp.MustCompile(`^(\d[\d.,_]*)(?i:x|×|\*|times)$`)
-	boundFirst  = regexp.MustCompile(`^(?i:max)(?:[=:](.*)|(\d.*))?$`)
+	boundFirst  = regexp.MustCompile(`^(?i:max|maximum|up|upto|to)(?:[=:](.*)|(\d.*))?$`)
 )
 
 // growth is how a block grows, as far as it could be read.
@@ -28,13 +27,6 @@ type growth struct {
 	factor, max string // "" for none; a max that is a span as a duration has it
 	signed      bool   // the word of the factor is there
 	bounded     bool   // that of the bound is, or a duration in its place
-	twice       bool   // one of the parts is there twice
-}
-
-// strayPart is a part that stands elsewhere than behind a block's duration.
-type strayPart struct {
-	word
-	growth
 }
 
 // factorAt is the factor that a word has a sign of; it reports false of other words.
@@ -80,7 +72,6 @@ func (p *parser) growth() {
 	if !p.atGrowth() {
 		return
 	}
-	p.seen = append(p.seen, "x")
 	if p.isGrowth() {
 		p.next()
 		p.spec.Block.Factor = p.integer("block factor", p.value("block factor"))
@@ -90,8 +81,7 @@ func (p *parser) growth() {
 	}
 	from := p.peek().offset
 	g := p.looseGrowth()
-	p.part = strayPart{word{p.readFrom(from), from}, g}
-	p.failGrowth(p.part.word, g)
+	p.failGrowth(word{p.readFrom(from), from}, g)
 }
 
 // isGrowth reports that the text goes on as it should, but for what is wrong with the
@@ -110,45 +100,32 @@ func isValue(text string) bool {
 	return text != "" && !isTie(text) && !isOption(text) && !isGrowthWord(text)
 }
 
-// looseGrowth passes over what was meant for it.
+// looseGrowth passes over what was meant for it, each half once.
 func (p *parser) looseGrowth() (g growth) {
 	for {
 		w := p.peek()
 		factor, sign := factorAt(w.text)
 		bound := boundFirst.FindStringSubmatch(w.text)
 		switch {
-		case bound != nil:
+		case bound != nil && g.max == "":
 			p.next()
-			g.bound(p.boundText(word{bound[1] + bound[2], w.offset}))
-		case sign:
+			g.bounded, g.max = true, p.boundText(word{bound[1] + bound[2], w.offset})
+		case sign && g.factor == "":
 			p.next()
 			if factor == "" {
 				factor = p.operand()
 			}
-			g.sign(factor)
-		case p.turnedFactor():
+			g.signed, g.factor = true, factor
+		case g.factor == "" && p.turnedFactor():
 			p.next()
 			p.next()
-			g.sign(w.text)
-		case g.signed && !g.bounded && (p.isSpan() || p.misspeltBound()):
-			g.bound(p.boundText(word{})) // only the word is missing, or misspelt
-		case g.signed && w.text != "" && strings.Trim(w.text, "0123456789") == "":
-			p.next()
-			g.sign(w.text)
+			g.signed, g.factor = true, w.text
+		case g.signed && !g.bounded && p.isSpan():
+			g.bounded, g.max = true, p.boundText(word{}) // only the word is missing
 		default:
 			return g
 		}
 	}
-}
-
-func (g *growth) sign(factor string) {
-	g.twice = g.twice || g.factor != "" && factor != ""
-	g.signed, g.factor = true, cmp.Or(g.factor, factor)
-}
-
-func (g *growth) bound(text string) {
-	g.twice = g.twice || g.max != "" && text != ""
-	g.bounded, g.max = true, cmp.Or(g.max, text)
 }
 
 // operand is the next word, if it is a value.
@@ -181,93 +158,47 @@ func (p *parser) isSpan() bool {
 	return p.spanAt(p.next()) != ""
 }
 
-// misspeltBound passes over one or two words behind which a duration stands, as in up to
-// 1d.
-func (p *parser) misspeltBound() bool {
-	pos := p.pos
-	for range 2 {
-		w := p.peek().text
-		if !isValue(w) || !isLetter(w[0]) {
-			break
-		}
-		p.next()
-		if p.isSpan() {
-			return true
-		}
-	}
-	p.pos = pos
-	return false
-}
-
 // readFrom is the text from an offset to the word that was read last.
 func (p *parser) readFrom(offset int) string {
 	last := p.words[p.pos-1]
 	return p.whole[offset : last.offset+len(last.text)]
 }
 
-// failGrowth reports that a part is not as it should be. It is shown as it was written,
-// behind a mark for the duration, which may be right.
+// failGrowth reports that a part is not as it should be: one of its values, at its own
+// place, or how they stand. That is shown behind a mark for the duration, which may be
+// right.
 func (p *parser) failGrowth(part word, g growth) {
-	problem, remedy := g.refusal(p.spec.Block.For)
-	if problem == "" {
-		problem, remedy = g.shape(), g.remedy(p.spec.Block.For)
-	}
-	p.fail("block …", part, problem, strings.ReplaceAll(remedy, "PART", part.text))
-}
-
-// refusal says what is wrong with the parts themselves, behind a block of so long, where
-// nobody knows what to write in their place. In the remedy PART stands for the whole.
-func (g growth) refusal(first time.Duration) (problem, remedy string) {
 	factor, err := strconv.ParseInt(g.factor, 10, 64)
-	_, short := duration.Read(g.max)
-	switch {
-	case g.twice:
-		return "a part of it stands there twice", "write x, a whole number, max and a duration, each once"
-	case g.factor != "" && errors.Is(err, strconv.ErrRange):
-		return "the factor " + g.factor + " is too large to count exactly", "write a smaller one"
-	case g.factor != "" && err != nil:
-		return "the factor " + g.factor + " is not a whole number", "write digits only behind x, such as 2"
-	case g.factor != "" && factor < 2:
-		return "it multiplies by at least 2", `leave "PART" out for a block that stays the same`
-	case g.max != "" && short == duration.NoDuration:
-		return "the bound " + g.max + " is " + short, `behind "max" ` + duration.Remedy
-	case g.max != "" && short != "":
-		return "the bound " + g.max + ": " + short, `behind "max" ` + duration.Remedy
+	switch wrong := p.wrongValue(g); {
+	case err == nil && factor < 2:
+		p.fail("block …", part, "it multiplies by at least 2", `leave "`+part.text+`" out for a block that stays the same`)
+	case wrong != nil:
+		if at := strings.LastIndex(part.text, wrong.Value); at >= 0 {
+			part = word{wrong.Value, part.offset + at}
+		}
+		p.fail(wrong.Field, part, wrong.Problem, wrong.Remedy)
+	default:
+		p.fail("block …", part, "a block grows by x, a whole number, max and a duration", g.remedy(p.spec.Block.For))
 	}
-	if g.max == "" {
-		return "", ""
-	}
-	switch bound := g.longest(); {
-	case bound%time.Microsecond != 0:
-		return "the bound " + g.max + " is no whole number of microseconds", `behind "max" ` + duration.Remedy
-	case bound < first:
-		return "the bound " + g.max + " is shorter than the first block", `behind "max" write ` + duration.Format(first) + " or more"
-	}
-	return "", ""
 }
 
-// longest is the bound, or the longest that can be.
-func (g growth) longest() time.Duration {
-	bound, _ := duration.Read(g.max)
-	if bound > longestBlock {
-		return longestBlock.Truncate(duration.Day)
+// wrongValue is what is wrong with the values of a part by themselves; nil for nothing.
+func (p *parser) wrongValue(g growth) *FieldError {
+	q := &parser{at: map[string]word{}, spec: Spec{Count: 1, Period: time.Second, Block: p.spec.Block}}
+	q.spec.Block.Factor, q.spec.Block.Max = 2, longestBlock
+	if g.factor != "" {
+		q.spec.Block.Factor = q.integer("block factor", word{g.factor, 0})
 	}
-	return bound
-}
-
-// shape says what is wrong with the way in which the parts are written.
-func (g growth) shape() string {
-	switch {
-	case !g.signed:
-		return "a block with a bound needs a factor"
-	case g.factor == "":
-		return "a whole number is missing"
-	case !g.bounded:
-		return "a block that grows needs a bound"
-	case g.max == "":
-		return "a duration is missing"
+	if g.max != "" {
+		q.words, q.whole = []word{{g.max, 0}}, g.max
+		q.spec.Block.Max = q.duration("block max")
 	}
-	return "a block grows by x, a whole number, max and a duration"
+	q.check()
+	i := slices.IndexFunc(q.errs, func(e *FieldError) bool { return strings.HasPrefix(e.Field, "block ") })
+	if i < 0 {
+		return nil
+	}
+	return q.errs[i]
 }
 
 // remedy says how it is written.
@@ -281,9 +212,9 @@ func (g growth) remedy(first time.Duration) string {
 // written is how it is written: with what there is of it, and examples of what is missing,
 // behind a block of so long.
 func (g growth) written(first time.Duration) string {
-	bound := boundOf(first)
-	if g.max != "" {
-		bound = g.longest()
+	bound, _ := duration.Read(g.max)
+	if g.max == "" {
+		bound = boundOf(first)
 	}
 	factor, err := strconv.ParseInt(g.factor, 10, 64)
 	if err != nil {
@@ -302,54 +233,23 @@ func boundOf(first time.Duration) time.Duration {
 	return min(first, longestBlock.Truncate(duration.Day))
 }
 
-// strayGrowth reads a part that stands elsewhere than behind a block's duration, from its
-// first word, which has been read. Where it belongs is known at the end.
+// strayGrowth reports a part that stands elsewhere than behind a block's duration, from
+// its first word, which has been read. A bound alone may be meant for a bucket.
 func (p *parser) strayGrowth(first word) bool {
 	if !p.startsGrowth() {
 		return false
 	}
 	p.pos--
 	g := p.looseGrowth()
-	p.stray = append(p.stray, strayPart{word{p.readFrom(first.offset), first.offset}, g})
+	_, problem := duration.Read(g.max)
+	switch {
+	case g.factor != "" || problem == "":
+		p.errs = slices.DeleteFunc(p.errs, func(e *FieldError) bool { return e.Field == "block …" }) // its other half
+		p.strange(first, "it stands directly behind a block's duration", `as in "block 10m x 2 max 1d"`)
+	case g.max != "" && strings.Trim(g.max, "0123456789") == "":
+		p.strange(first, "unknown word", `the size of a bucket is written "burst `+g.max+`"`)
+	default:
+		p.strange(first, "unknown word", optionList())
+	}
 	return true
-}
-
-// failStray reports such parts.
-func (p *parser) failStray() {
-	const place = "it stands directly behind the duration of a block"
-	block := p.spec.Block.For
-	behind := " behind the " + p.at["block"].text
-	for i, s := range p.stray {
-		problem, _ := s.refusal(block)
-		switch text := s.written(block); {
-		case i == 0 && p.part.lacks(s.growth):
-			p.errs = slices.DeleteFunc(p.errs, func(e *FieldError) bool { return e.Field == "block …" })
-			p.fail("option", s.word, "the parts of how a block grows stand together", "move it behind the "+p.part.text)
-		case i > 0 || slices.Contains(p.seen, "x"):
-			p.fail("option", s.word, place+", once", "leave it out")
-		case block == 0:
-			p.fail("option", s.word, "only a block grows", `write the block before it, such as "`+s.blocked()+`"`)
-		case problem != "" || text == s.text:
-			p.fail("option", s.word, place, "move it"+behind)
-		default:
-			p.fail("option", s.word, place, s.remedy(block)+behind)
-		}
-	}
-}
-
-// lacks reports that one half of a part is missing, and is what another part has.
-func (g growth) lacks(other growth) bool {
-	return g.signed != g.bounded && other.signed == g.bounded && other.bounded == g.signed
-}
-
-// blocked is an example of a block that grows so, as far as it can.
-func (g growth) blocked() string {
-	first := time.Minute
-	if problem, _ := g.refusal(0); problem != "" {
-		g = growth{}
-	}
-	if g.max != "" {
-		first = min(first, g.longest())
-	}
-	return "block " + duration.Format(first) + " " + g.written(first)
 }

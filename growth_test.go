@@ -9,12 +9,12 @@ import (
 )
 
 // follow does what a remedy says: writes what it quotes in the place of the value, or
-// leaves the value out; behind a word that it names, where it says so.
+// leaves the value out.
 func follow(t *testing.T, text string, e *weir.FieldError) string {
 	t.Helper()
-	remedy, place, elsewhere := strings.Cut(e.Remedy, " behind the ")
-	quoted := strings.Split(remedy, `"`)
-	if len(quoted) != 3 && remedy != "leave it out" && remedy != "move it" {
+	quoted := strings.Split(e.Remedy, `"`)
+	plain, said := strings.CutPrefix(e.Remedy, "write ")
+	if len(quoted) != 3 && e.Remedy != "leave it out" && (len(quoted) > 1 || !said) {
 		t.Fatalf("%q: nobody can follow %q by the letter", text, e.Remedy)
 	}
 	if text[e.Offset:e.Offset+len(e.Value)] != e.Value {
@@ -22,18 +22,14 @@ func follow(t *testing.T, text string, e *weir.FieldError) string {
 	}
 	instead := ""
 	switch {
-	case remedy == "move it":
-		instead = e.Value
-	case strings.HasPrefix(remedy, "write "):
+	case said && len(quoted) == 3:
 		instead = quoted[1]
+	case said:
+		instead, _, _ = strings.Cut(plain, ", ")
 	case len(quoted) == 3 && quoted[1] != e.Value:
 		t.Fatalf("%q: the value is %q, and what is to be left out %q", text, e.Value, quoted[1])
 	}
-	before, behind := text[:e.Offset], text[e.Offset+len(e.Value):]
-	if elsewhere {
-		return strings.Replace(before+behind, " "+place, " "+place+" "+instead, 1)
-	}
-	return before + instead + behind
+	return text[:e.Offset] + instead + text[e.Offset+len(e.Value):]
 }
 
 // one is the only mistake of a text.
@@ -70,44 +66,39 @@ func TestGrowthThatIsWrong(t *testing.T) {
 		followed(t, text, e, want)
 	}
 	const part, whole = "block …", "a block grows by x, a whole number, max and a duration"
-	const few, none, boundless = "it multiplies by at least 2", "a whole number is missing", "a block that grows needs a bound"
+	const few = "it multiplies by at least 2"
 	const plain, grows = "5/s block 1m", "5/s block 1m x 2 max 1h"
-	f("5/s block 1m x", part, "x", none, grows)
-	f("5/s block 1m x max 1h", part, "x max 1h", none, grows)
+	f("5/s block 1m x", part, "x", whole, grows)
+	f("5/s block 1m x max 1h", part, "x max 1h", whole, grows)
 	f("5/s block 1m x 1", part, "x 1", few, plain)
 	f("5/s block 1m x 0 max 1h", part, "x 0 max 1h", few, plain)
 	f("5/s block 1m x -3 max 1h spread fixed-window", part, "x -3 max 1h", few, "5/s fixed-window spread block 1m")
 	f("5/s block 1m x1", part, "x1", few, plain)
 	f("5/s block 1m x-1 max 1h", part, "x-1 max 1h", few, plain)
-	f("5/s block 1m x 2", part, "x 2", boundless, grows)
-	f("5/s block 1m x2", part, "x2", boundless, grows)
-	f("5/s block 1m x 3 burst 7", part, "x 3", boundless, "5/s burst 7 block 1m x 3 max 1h")
-	f("5/s block 1m × 2", part, "× 2", boundless, grows)
-	f("5/s block 45m x 2", part, "x 2", boundless, "5/s block 45m x 2 max 1d")
-	f("5/s block 20d x 2", part, "x 2", boundless, "5/s block 20d x 2 max 365d")
-	f("5/s block 200d x 2", part, "x 2", boundless, "5/s block 200d x 2 max 200d")
-	f("5/s block 1m x 2 max", part, "x 2 max", "a duration is missing", grows)
-	f("5/s block 1m x 2 max burst 7", part, "x 2 max", "a duration is missing", "5/s burst 7 block 1m x 2 max 1h")
-	f("5/s block 1m max 1h", part, "max 1h", "a block with a bound needs a factor", grows)
-	f("5/s block 1m max 30000d", part, "max 30000d", "a block with a bound needs a factor", "5/s block 1m x 2 max 26062d")
-	f("5/s block 1m max", part, "max", "a block with a bound needs a factor", grows)
-	f("5/s block 26062d x 2", part, "x 2", boundless, "5/s block 26062d x 2 max 26062d")
+	f("5/s block 1m x 2", part, "x 2", whole, grows)
+	f("5/s block 1m x2", part, "x2", whole, grows)
+	f("5/s block 1m x 3 burst 7", part, "x 3", whole, "5/s burst 7 block 1m x 3 max 1h")
+	f("5/s block 1m × 2", part, "× 2", whole, grows)
+	f("5/s block 45m x 2", part, "x 2", whole, "5/s block 45m x 2 max 1d")
+	f("5/s block 20d x 2", part, "x 2", whole, "5/s block 20d x 2 max 365d")
+	f("5/s block 200d x 2", part, "x 2", whole, "5/s block 200d x 2 max 200d")
+	f("5/s block 1m x 2 max", part, "x 2 max", whole, grows)
+	f("5/s block 1m x 2 max burst 7", part, "x 2 max", whole, "5/s burst 7 block 1m x 2 max 1h")
+	f("5/s block 1m max 1h", part, "max 1h", whole, grows)
+	f("5/s block 1m max", part, "max", whole, grows)
+	f("5/s block 26062d x 2", part, "x 2", whole, "5/s block 26062d x 2 max 26062d")
 	f("5/s block 1m max 2h x 3", part, "max 2h x 3", whole, "5/s block 1m x 3 max 2h")
 	for _, sign := range []string{"x3", "3x", "×3", "× 3", "* 3", "*3", "X 3", "3×", "times 3"} {
 		f("5/s block 1m "+sign+" max 2h", part, sign+" max 2h", whole, "5/s block 1m x 3 max 2h")
 	}
 	f("5/s block 1m x 2 MAX 1h", part, "x 2 MAX 1h", whole, grows)
 	f("5/s block 1m x 2 1h", part, "x 2 1h", whole, grows)
-	f("5/s x 3 max 2h", "option", "x 3 max 2h", "only a block grows", "5/s block 1m x 3 max 2h")
-	f("5/s burst 9 max 2h", "option", "max 2h", "only a block grows", "5/s burst 9 block 1m x 2 max 2h")
-	f("5/s block 1m x 2 max 1h x 3", "option", "x 3", "directly behind the duration of a block, once", grows)
-	f("5/s block 1m burst 9 x 3 max 1h", "option", "x 3 max 1h", "directly behind the duration of a block", "5/s burst 9 block 1m x 3 max 1h")
 }
 
-// A bound is read as it was written, and cut where it is too long.
+// A bound is read as it was written.
 func TestBoundsOfGrowth(t *testing.T) {
 	for bound, want := range map[string]string{
-		"2w": "14d", "1y": "365d", "2 days": "2d", "2 weeks": "14d", "90 min": "1h30m", "100000d": "26062d", "26063d": "26062d", "143y": "26062d", "10m": "10m",
+		"2w": "14d", "1y": "365d", "2 days": "2d", "2 weeks": "14d", "90 min": "1h30m", "26062d": "26062d", "10m": "10m",
 	} {
 		for _, sign := range []string{"x3 ", "3x ", "× 3 "} {
 			text := "5/min block 10m " + sign + "max " + bound
@@ -120,38 +111,37 @@ func TestBoundsOfGrowth(t *testing.T) {
 	}
 }
 
-// Where nobody knows which number was meant, none is named.
+// What is wrong with a value by itself is said of the value, and no other is named.
 func TestGrowthThatCannotBeRead(t *testing.T) {
-	f := func(growth, want string) {
+	f := func(growth, field, value, want string) {
 		t.Helper()
-		if e := one(t, "5/min block 10m "+growth); e.Value != growth || e.Problem+"; "+e.Remedy != want {
-			t.Errorf("%q: got %q: %s; %s; want %s", growth, e.Value, e.Problem, e.Remedy, want)
+		text := "5/min block 10m " + growth
+		if e := one(t, text); e.Field != field || e.Value != value || text[e.Offset:e.Offset+len(value)] != value || e.Problem+"; "+e.Remedy != want {
+			t.Errorf("%q: got %s %q at %d: %s; %s; want %s", growth, e.Field, e.Value, e.Offset, e.Problem, e.Remedy, want)
 		}
 	}
-	const write = `; behind "max" write one such as 30s, 15m (minutes), 12h or 30d`
-	f("x3 max soon", "the bound soon is not a duration"+write)
-	f("x3 max 7", "the bound 7 is not a duration"+write)
-	f("x3 max -1d", "the bound -1d is not a duration"+write)
-	f("x3 max 0s", "the bound 0s: it lasts at least 1 µs"+write)
-	f("x3 max 1h1ns", "the bound 1h1ns is no whole number of microseconds"+write)
-	f("x3 max 5m", `the bound 5m is shorter than the first block; behind "max" write 10m or more`)
-	f("max 30s", `the bound 30s is shorter than the first block; behind "max" write 10m or more`)
-	f("x1.5 max 2d", "the factor 1.5 is not a whole number; write digits only behind x, such as 2")
-	f("1.5x max 2d", "the factor 1.5 is not a whole number; write digits only behind x, such as 2")
-	f("x=many max 2d", "the factor many is not a whole number; write digits only behind x, such as 2")
-	f("x9223372036854775808 max 2d", "the factor 9223372036854775808 is too large to count exactly; write a smaller one")
-	const twice = "a part of it stands there twice; write x, a whole number, max and a duration, each once"
-	f("x 3 x 4 max 2d", twice)
-	f("x 3 4 max 2d", twice)
-	f("x3 max 2d max 3d", twice)
-	f("max 2d max 3d x 3", twice)
+	const none = "not a duration; write one such as 30s, 15m (minutes), 12h or 30d"
+	f("x3 max soon", "block max", "soon", none)
+	f("x3 max 7", "block max", "7", none)
+	f("x3 max -1d", "block max", "-1d", none)
+	f("x3 max 0s", "block max", "0s", "it lasts at least 1 µs; write one such as 30s, 15m (minutes), 12h or 30d")
+	f("x3 max 1h1ns", "block max", "1h1ns", "time is whole microseconds; write 1h")
+	f("x3 max 5m", "block max", "5m", "shorter than the first block; write 10m or more")
+	f("max 30s", "block max", "30s", "shorter than the first block; write 10m or more")
+	f("x3 max 30000d", "block max", "30000d", "it lasts at most 26062d; write 26062d or less")
+	f("x3 max 2 minutes", "block max", "x3 max 2 minutes", "shorter than the first block; write 10m or more")
+	f("x1.5 max 2d", "block factor", "1.5", "not a whole number; write digits only, such as 2")
+	f("1.5x max 2d", "block factor", "1.5", "not a whole number; write digits only, such as 2")
+	f("x=many max 2d", "block factor", "many", "not a whole number; write digits only, such as 2")
+	f("x03 max 2d", "block factor", "03", "leading zeros are read as octal elsewhere; write 3")
+	f("x9223372036854775808 max 2d", "block factor", "9223372036854775808", "too large to count exactly; write a smaller one")
 }
 
 // What comes near to how a block grows is one mistake, and means what it says.
 func TestGrowthNearby(t *testing.T) {
 	for _, growth := range []string{
 		"x 3 max=2d", "x 3 max:2d", "x 3 max2d", "x 3 max: 2d", "x 3 max = 2d", "x 3 max; 2d", "x 3, max 2d", "x 3 max 2d.", "x 3; max=2d", "x=3 max 2d", "x:3 max 2d", "x = 3 max 2d",
-		"x: 3 max 2d", "3 x max 2d", "3 times max 2d", "times 3 max 2d", "factor 3 max 2d", "factor=3 max=2d", "x x 3 max 2d", "x 3 max max 2d", "x 3 mx 2d", "x 3 upto 2 days", "x 3 up to 2d",
+		"x: 3 max 2d", "3 x max 2d", "3 times max 2d", "times 3 max 2d", "factor 3 max 2d", "factor=3 max=2d", "x x 3 max 2d", "x 3 max max 2d", "x 3 maximum 2d", "x 3 upto 2 days", "x 3 up to 2d",
 		"x3 2d", "*3 2 days",
 	} {
 		text := "5/min block 10m " + growth
@@ -161,14 +151,25 @@ func TestGrowthNearby(t *testing.T) {
 	}
 }
 
-// A part that stands away from its block belongs there.
+// A part that stands away from its block is one mistake, and is told where it belongs.
 func TestGrowthElsewhere(t *testing.T) {
-	for _, text := range []string{
-		"5/min block 10m burst 20 x 3 max 2d", "5/min x 3 max 2d burst 20 block 10m", "5/min burst 20 x 3 max 2d block 10m", "5/min burst 20 x3 max 2 days block 10m",
-		"5/min block 10m x 3 burst 20 max 2d", "5/min burst 20 10m x 3 max 2d", "5/min burst 20 10 minutes x 3 max 2d",
-	} {
-		followed(t, text, one(t, text), "5/min burst 20 block 10m x 3 max 2d")
+	f := func(text, value string) {
+		t.Helper()
+		e := one(t, text)
+		if e.Value != value || e.Problem != "it stands directly behind a block's duration" || e.Remedy != `as in "block 10m x 2 max 1d"` {
+			t.Errorf("%q: got %+v, want %q", text, e, value)
+		}
 	}
-	text := "5/min x 3 max 30s"
-	followed(t, text, one(t, text), "5/min block 30s x 3 max 30s")
+	f("5/min block 10m burst 20 x 3 max 2d", "x 3 max 2d")
+	f("5/min x 3 max 2d burst 20 block 10m", "x 3 max 2d")
+	f("5/min burst 20 x3 max 2 days block 10m", "x3 max 2 days")
+	f("5/min block 10m x 3 burst 20 max 2d", "max 2d")
+	f("5/min block 10m x 2 max 1h burst 20 x 3", "x 3")
+	f("5/min burst 20 10m x 3 max 2d", "10m x 3 max 2d")
+	f("5/min burst 20 10 minutes x 3 max 2d", "10 minutes x 3 max 2d")
+	f("5/min x 3 max 30s", "x 3 max 30s")
+	f("5/min max 1d", "max 1d")
+	f("5/min block 10m x3 max 2d max 3d", "max 3d") // each half stands once
+	f("5/min block 10m max 2d max 3d x 3", "max 3d x 3")
+	f("5/min block 10m x 3 x 4 max 2d", "4 max 2d")
 }

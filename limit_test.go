@@ -87,13 +87,13 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	}
 	f("1/day burst 1000000", 12, "weir: burst 1000000: it needs 2737 years to refill; write at most 52124")
 	f("1 per 36500d burst 2", 19, "weir: burst 2: it needs 199 years to refill; write at most 1")
-	f("5/s burst 9223372036854775807", 10, "weir: burst 9223372036854775807: it needs 146135 years to refill; write at most 22517998136")
+	f("5/s burst 9223372036854775807", 10, "weir: burst 9223372036854775807: it needs more than 146135 years to refill; write at most 22517998136")
 	f("999983/s burst 1000000000000", 15, "weir: burst 1000000000000: too large to count exactly at this rate; write at most 9007361386")
 	f("1000000000000/s", 0, "weir: burst 1000000000000: by default it is the count, and that is too large to count exactly at this rate; add \"burst 9007208260\", or write a rounder count")
 	f("12345678901/day", 0, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; add \"burst 729582\", or write a rounder count")
 	f(" 12345678901/day", 1, "weir: burst 12345678901: by default it is the count, and that is too large to count exactly at this rate; add \"burst 729582\", or write a rounder count")
 	f("4503599627370495/s burst 10", 25, "weir: burst 10: too large to count exactly at this rate; write at most 9")
-	f("1/s overdraft 9223372036854775807", 14, "weir: overdraft 9223372036854775807: it needs 146135 years to refill; write at most 4503599627")
+	f("1/s overdraft 9223372036854775807", 14, "weir: overdraft 9223372036854775807: it needs more than 146135 years to refill; write at most 4503599627")
 	f("10/s overdraft 9", 15, "weir: overdraft 9: the debt may be no smaller than the burst of 10; leave it out, or raise it")
 	f("10/s burst 20 overdraft 10", 24, "weir: overdraft 10: the debt may be no smaller than the burst of 20; leave it out, or raise it")
 	f("10/day fixed-window overdraft 9", 30, "weir: overdraft 9: it may be no smaller than the count of 10; leave it out, or raise it")
@@ -103,7 +103,7 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 	f("10 per 30d sliding-window overdraft 9007199254741", 36, "weir: overdraft 9007199254741: too large to count exactly in a sliding window of this period; write at most 3474999712477")
 	f("1000000 per 7d1us sliding-window", 0, "weir: count 1000000: too large to count exactly in a sliding window of this period; write at most 14892, or a rounder period")
 	f("1 per 26063d sliding-window", 6, "weir: period 26063d: a sliding window lasts at most 26062d; write 26062d or less")
-	f("10/s burst 0", 11, "weir: burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
+	f("10/s burst 0", 11, "weir: burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count, or write \"burst 1\" for none")
 }
 
 // A count that is too large a burst passes with the burst that is named, and with no larger
@@ -275,7 +275,7 @@ func TestSpecsThatAreRefused(t *testing.T) {
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = 1500 }), "period 1.5µs: time is whole microseconds; write 1us")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Period = math.MaxInt64 - 775807 }), "period 106751d23h47m16s854ms: it lasts at most 52124d; write 52124d or less")
 	f(with(rate(weir.TokenBucket), func(s *weir.Spec) { s.Burst, s.Overdraft = -1, -2 }),
-		"burst -1: a bucket must hold at least 1 unit; leave it out for a burst of the count",
+		"burst -1: a bucket must hold at least 1 unit; leave it out for a burst of the count, or write \"burst 1\" for none",
 		"overdraft -2: a debt is not negative; leave it out for twice the capacity")
 	f(with(rate(weir.LeakyBucket), func(s *weir.Spec) { s.Wait, s.Queue = -time.Second, -1 }),
 		"queue -1: a queue holds at least 1; leave it out to bound it by wait alone",

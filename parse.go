@@ -52,10 +52,7 @@ func parse(text string) *parser {
 	}
 	p.read(text)
 	if p.err() != nil {
-		if list := several(text); list != nil {
-			p.errs = nil
-			p.failSeveral(text, list)
-		}
+		p.severally(text, text)
 	}
 	return p
 }
@@ -113,25 +110,15 @@ func (p *parser) limit() {
 	case w.text == "lease" && p.leasedCount(first):
 	case w.text == "" || isOption(w.text):
 		p.fail("period", word{offset: w.offset}, "a count needs a period", `write a rate such as "10/min" or "10 per 30s"`)
-	case p.meantSlots(), p.meantPer():
+	case p.meantSlots():
 	default:
-		p.fail("period", p.next(), "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
+		for w := p.peek().text; w != "" && !isOption(w); w = p.peek().text {
+			p.next()
+		}
+		p.fail("period", word{p.readFrom(w.offset), w.offset}, "unknown word after the count", `write "10/min" without spaces, or "10 per 30s"`)
 	}
-	p.meantRate()
 	p.options()
 	p.check()
-}
-
-// meantPer reads a period behind another word than per.
-func (p *parser) meantPer() bool {
-	w := p.next()
-	if !isLetter(w.text[0]) || !p.isSpan() {
-		p.pos--
-		return false
-	}
-	p.fail("period", w, "unknown word before a period", `write "per"`)
-	p.spec.Period = p.duration("period")
-	return true
 }
 
 // check adds what Validate refuses, but for the fields that were refused
@@ -204,96 +191,72 @@ const unitList = "write s, min, h, day, week or month"
 // unit reads what stands behind the slash.
 func (p *parser) unit(w word) {
 	p.at["period"] = w
-	switch w.text {
-	case "s", "sec", "second":
-		p.spec.Period = time.Second
-	case "min", "minute":
-		p.spec.Period = time.Minute
-	case "h", "hour":
-		p.spec.Period = time.Hour
-	case "day":
-		p.spec.Period = duration.Day
-	case "week":
-		p.spec.Period = duration.Week
-	case "month":
-		p.spec.Month = true
-	case "m":
+	period, named := periodOf(w.text)
+	switch {
+	case named:
+		p.spec.Period, p.spec.Month = period, period == 0
+	case w.text == "m":
 		p.fail("period", w, "minutes or months?", `write "min" or "month"`)
-	case "":
+	case w.text == "":
 		p.fail("period", w, "a unit is missing", unitList)
 	default:
-		if !p.periodOfUnits(w) {
-			p.fail("period", w, "unknown unit", unitRemedy(w.text))
-		}
+		p.fail("period", w, "unknown unit", unitList)
 	}
 }
 
-// periodOfUnits reports a period of several units behind a slash, as in 10/5min.
-func (p *parser) periodOfUnits(w word) bool {
-	count := p.at["count"]
-	span := p.spanAt(w)
-	if span == "" {
-		return false
+// periodOf is the period of a unit as the grammar has it, 0 of a month.
+func periodOf(unit string) (period time.Duration, ok bool) {
+	switch unit {
+	case "s", "sec", "second":
+		return time.Second, true
+	case "min", "minute":
+		return time.Minute, true
+	case "h", "hour":
+		return time.Hour, true
+	case "day":
+		return duration.Day, true
+	case "week":
+		return duration.Week, true
 	}
-	p.fail("period", word{p.readFrom(count.offset), count.offset}, "behind a slash stands one unit", `write "`+count.text+" per "+span+`"`)
-	p.spec.Period, _ = duration.Read(span)
-	return true
-}
-
-func unitRemedy(text string) string {
-	if s := suggest.DidYouMean(text, "second", "minute", "hour", "day", "week", "month"); s != "" {
-		return s
-	}
-	if unit := meantUnit(text); unit != "" {
-		return "did you mean " + unit + "?"
-	}
-	return unitList
+	return 0, unit == "month"
 }
 
 // duration reads the next word as a positive duration.
 func (p *parser) duration(field string) time.Duration {
 	w := p.value(field)
-	d, problem := duration.Read(w.text)
-	switch problem {
-	case "":
-		return d
-	case duration.NoDuration:
-		if d := p.spaced(field, w); d != 0 {
-			return d
-		}
-		if isLetter(w.text[0]) && p.isSpan() {
-			p.fail(field, w, "unknown word before a duration", "leave it out")
-			return p.duration(field)
-		}
-		if !p.lasting(field, w) {
-			p.fail(field, w, problem, spellOut(w.text))
-		}
-	default:
-		p.fail(field, w, problem, duration.Remedy)
+	if w.text != "" && isLetter(w.text[0]) && p.isSpan() {
+		p.fail(field, w, "unknown word before a duration", "leave it out")
+		return p.duration(field)
 	}
-	return time.Second
+	d, problem := duration.Read(w.text)
+	switch span := p.spanAt(w); {
+	case span != "" && span != w.text:
+		return p.looseSpan(field, word{p.readFrom(w.offset), w.offset}, span)
+	case problem != "":
+		p.fail(field, w, problem, duration.Remedy)
+		return time.Second
+	}
+	return d
 }
 
-// lasting reports a number of units that comes to more than the field may last, such
-// as 142y.
-func (p *parser) lasting(field string, w word) bool {
-	m := countedUnit.FindStringSubmatch(w.text)
-	return m != nil && p.tooLong(field, w, spanOf(m[1], m[2]))
-}
-
-// tooLong reports a word that means a span, and says if that is longer than the field
-// may last.
-func (p *parser) tooLong(field string, w word, span string) bool {
-	problem, longest := duration.TooLong, duration.Longest-1
-	if field == "block" || field == "block max" {
-		problem, longest = blockTooLong, longestBlock
+// looseSpan reports a span in other words than a duration has them, and gives it.
+func (p *parser) looseSpan(field string, w word, span string) time.Duration {
+	p.at[field] = w
+	longest, problem := duration.Longest-1, duration.TooLong
+	if strings.HasPrefix(field, "block") {
+		longest, problem = longestBlock, blockTooLong
 	}
 	d, _ := duration.Read(span)
-	if d <= longest {
-		return false
+	if d > longest {
+		p.fail(field, w, problem, duration.AtMost(longest))
+		return time.Second
 	}
-	p.fail(field, w, problem, duration.AtMost(longest))
-	return true
+	problem = duration.NoDuration
+	if strings.ContainsAny(w.text, " \t") {
+		problem = "a duration is one word"
+	}
+	p.fail(field, w, problem, "write "+span)
+	return d
 }
 
 // options reads the rest of a limit, in any order.
@@ -317,7 +280,6 @@ func (p *parser) options() {
 		}
 		p.option(w)
 	}
-	p.failStray()
 }
 
 func (p *parser) option(w word) {

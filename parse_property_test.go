@@ -170,6 +170,25 @@ func checkRefusal(t rapid.TB, text string, e *weir.FieldError) {
 	if e.Value != "" && !strings.HasPrefix(text[e.Offset:], e.Value) && !strings.Contains(e.Problem, "by default") {
 		t.Errorf("%q: %q does not stand at %d", text, e.Value, e.Offset)
 	}
+	checkHint(t, text, e)
+}
+
+// checkHint checks that limits which a hint names are accepted.
+func checkHint(t rapid.TB, text string, e *weir.FieldError) {
+	t.Helper()
+	var limits []string
+	if list, ok := strings.CutPrefix(e.Remedy, "in a rules file several are a list: ["); ok {
+		limits = strings.Split(strings.TrimSuffix(list, "]"), ", ")
+	}
+	if rate, ok := strings.CutPrefix(e.Remedy, "write "); ok && e.Problem == "a rate is written in another way" {
+		rate, _, _ = strings.Cut(rate, ", ")
+		limits = []string{strings.Replace(rate, "/month", "/month calendar UTC", 1)}
+	}
+	for _, limit := range limits {
+		if s, err := weir.ParseSpec(limit); err != nil || s.String() != limit {
+			t.Errorf("%q: the hint is %s, and %q reads as %q, %v", text, e.Remedy, limit, s, err)
+		}
+	}
 }
 
 // Texts made of the grammar's words come closer to it than random bytes.
@@ -177,7 +196,8 @@ func TestTextsOfTheGrammarsWords(t *testing.T) {
 	words := []string{
 		"5/s", "10/min", "1000000/day", "30/month", "5", "0", "-1", "007", "per", "1h", "30d", "1.5h", "0s", "burst", "overdraft", "token-bucket",
 		"fixed-window", "sliding-window", "sliding-log", "leaky-bucket", "calendar", "UTC", "Europe/Berlin", "Local", "wait", "queue", "spread",
-		"lease", "block", "x", "max", "2", "concurrent", "unlimited", "deny", "bust", "/", "4503599627370495/s", "9223372036854775807",
+		"lease", "block", "x", "max", "2", "concurrent", "unlimited", "deny", "bust", "/", ",", "and", "req/min", "requests", "30", "minutes", "0.5", "in", "flight", "up", "to",
+		"4503599627370495/s", "9223372036854775807",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		chosen := rapid.SliceOfN(rapid.SampledFrom(words), 0, 9).Draw(t, "words")
@@ -189,7 +209,7 @@ func FuzzParseSpec(f *testing.F) {
 	for _, text := range []string{
 		"", "5/s burst 5", "10 per 30d", "5/s overdraft 9 fixed-window spread", "10/month calendar Europe/Berlin", "3 concurrent lease 90s",
 		"1/s leaky-bucket wait 2s queue 9", "5/min block 5m x 2 max 1h", "unlimited", "deny", "0/m burst 0 bust", "1 per 1d1.5h", "\t7/day ",
-		"12345678901/day", "1/day burst 1000000", "\xff/s",
+		"12345678901/day", "1/day burst 1000000", "\xff/s", "1,000 requests per 5 minutes, 3 in flight", "5rpm block 1h 30m x2 up to 2 days", "10/s or 0.5/m | 7 concurrent lease=3s",
 	} {
 		f.Add(text)
 	}

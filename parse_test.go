@@ -121,18 +121,6 @@ func TestRates(t *testing.T) {
 	bad("10/m", "period", 3, `period m: minutes or months?; write "min" or "month"`)
 	bad("10/", "period", 3, "a unit is missing; write s, min, h, day, week or month")
 	bad("10/x", "period", 3, "period x: unknown unit; write s, min, h, day, week or month")
-	bad("10/d", "period", 3, "did you mean day?")
-	bad("10/S", "period", 3, "unknown unit")
-	bad("10/mins", "period", 3, "did you mean min?")
-	bad("10/mn", "period", 3, "did you mean min?")
-	bad("10/hrs", "period", 3, "did you mean h?")
-	bad("10/w", "period", 3, "did you mean week?")
-	bad("10/hours", "period", 3, "did you mean hour?")
-	bad("10/mon", "period", 3, "did you mean month?")
-	bad("10/5s", "period", 0, `period 10/5s: behind a slash stands one unit; write "10 per 5s"`)
-	bad("10/5min burst 7", "period", 0, `period 10/5min: behind a slash stands one unit; write "10 per 5m"`)
-	bad("10/2 weeks", "period", 0, `period 10/2 weeks: behind a slash stands one unit; write "10 per 14d"`)
-	bad("5 per every 30s", "period", 6, "period every: unknown word before a duration; leave it out")
 	bad("5/s block for 10m", "block", 10, "block for: unknown word before a duration; leave it out")
 	bad("10/30", "period", 3, "unknown unit; write s, min, h, day, week or month")
 	bad("10/min/s", "period", 3, "period min/s: unknown unit")
@@ -142,12 +130,6 @@ func TestRates(t *testing.T) {
 	bad("10 10/min", "period", 3, `unknown word after the count; write "10/min" without spaces, or "10 per 30s"`)
 	bad("10 per", "period", 6, "a duration is missing; write one such as 30s, 15m (minutes), 12h or 30d")
 	bad("10 per burst 5", "period", 7, "a duration is missing")
-	bad("10 per min", "period", 7, `period min: not a duration; write "/min" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`)
-	bad("5 per seconds", "period", 6, `write "/second" directly behind the count`)
-	bad("30 per 5 minutes", "period", 7, "period 5 minutes: a duration is one word; write 5m")
-	bad("30 per 5 m burst 7", "period", 7, "write 5m")
-	bad("30 per 2 weeks", "period", 7, "write 14d")
-	bad("30 per 5minutes", "period", 7, "period 5minutes: not a duration; write 5m")
 	bad("5/s block 10 min", "block", 10, "block 10 min: a duration is one word; write 10m")
 	bad("5 per fortnight", "period", 6, "not a duration; write one such as 30s, 15m (minutes), 12h or 30d")
 	bad("ten/min", "limit", 0, `limit ten/min: a limit begins with its count; write a rate such as "10/min", or "unlimited", or "deny"`)
@@ -155,26 +137,12 @@ func TestRates(t *testing.T) {
 	bad(strings.Repeat("9", 513), "limit", 0, "longer than 512 bytes; a limit is a few words")
 }
 
-// What people write who know another tool, or have not read how.
-func TestLooseRates(t *testing.T) {
+// Marks and words that are none of the grammar's.
+func TestNearOptions(t *testing.T) {
 	bad := refuser(t)
-	bad("10 / s", "limit", 0, "limit 10 / s: there are spaces in the rate; write 10/s, without spaces")
-	bad("10/ s", "limit", 0, "write 10/s, without spaces")
-	bad(" 5 /min burst 7", "limit", 1, "limit 5 /min: there are spaces in the rate; write 5/min, without spaces")
 	bad("10/ ", "period", 3, "a unit is missing")
 	bad("10/ burst 5", "period", 3, "a unit is missing")
-	bad("100 req/min", "limit", 0, "limit 100 req/min: a rate is a count and a unit; write 100/min")
-	bad("100 requests per minute", "limit", 0, "write 100/min")
-	bad("100 Requests / Hour burst 200", "limit", 0, "limit 100 Requests / Hour: a rate is a count and a unit; write 100/h")
-	bad("100 a day", "limit", 0, "write 100/day")
-	bad("5 rps", "limit", 0, "limit 5 rps: a rate is a count and a unit; write 5/s")
-	bad("5rpm", "limit", 0, "write 5/min")
-	bad("5 qps fixed-window", "limit", 0, "write 5/s")
 	bad("5 rpsx", "period", 2, "unknown word after the count")
-	for _, per := range []string{"pe", "PER", "every", "in", "each"} {
-		bad("100 "+per+" 15m burst 7", "period", 4, "unknown word before a period; write \"per\"")
-	}
-	bad("10 req/m", "period", 3, "unknown word after the count") // minutes or months?
 
 	bad("5/s, 100/h", "limit", 0, "limit 5/s, 100/h: one limit stands here; in a rules file several are a list: [5/s, 100/h]")
 	bad("5/s burst 9;100 per 2h;", "limit", 0, "several are a list: [5/s burst 9, 100 per 2h]")
@@ -183,7 +151,7 @@ func TestLooseRates(t *testing.T) {
 
 	bad("5/s fixed", "option", 4, "option fixed: unknown word; did you mean fixed-window?")
 	bad("5/s bucket", "option", 4, "did you mean token-bucket?")
-	bad("5/s slid", "option", 4, "did you mean sliding-window?")
+	bad("5/s leaky", "option", 4, "did you mean leaky-bucket?")
 	bad("5/s burst=10", "option", 4, `option burst=10: unknown word; write "burst 10"`)
 	bad("5/s burst=1", "option", 4, `write "burst 1"`)
 	bad("5/s burst:10", "option", 4, `write "burst 10"`)
@@ -219,18 +187,6 @@ func TestWholeNumbers(t *testing.T) {
 	bad("/s", "count", 0, `count: a whole number is missing; write a rate such as "10/min"`)
 	bad("007/s", "count", 0, "count 007: leading zeros are read as octal elsewhere; write 7")
 	bad("1e6/s", "count", 0, "not a whole number; write digits only, such as 1000")
-	bad("1_000/s", "count", 0, "not a whole number")
-	bad("1,000/s", "count", 0, "not a whole number")
-	bad("1_000/s", "count", 0, "count 1_000: not a whole number; write 1000")
-	bad("1,000,000/h", "count", 0, "write 1000000")
-	bad("5k/day", "count", 0, "write 5000")
-	bad("1.5/s", "count", 0, "count 1.5/s: not a whole number; write 3 per 2s")
-	bad("0.5/s", "count", 0, "write 1 per 2s")
-	bad("0,5/s burst 3", "count", 0, "write 1 per 2s")
-	bad(".1/min", "count", 0, "write 1 per 10m")
-	bad("2.50/h", "count", 0, "write 5 per 2h")
-	bad("0.001/s", "count", 0, "write 1 per 16m40s")
-	bad("1.50 per 30s", "count", 0, "write 3/min")
 	bad("1.000/s", "count", 0, "write digits only, such as 1000") // one, or a thousand?
 	bad("0.0/s", "count", 0, "write digits only, such as 1000")
 	bad("0.000001 per 3650d", "count", 0, "write digits only, such as 1000")
@@ -242,7 +198,7 @@ func TestWholeNumbers(t *testing.T) {
 	bad("9223372036854775808/s", "count", 0, "count 9223372036854775808: too large to count exactly; write a smaller one")
 	bad(strings.Repeat("9", 500)+"/s", "count", 0, "too large")
 
-	bad("5/s burst 0", "burst", 10, "burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count")
+	bad("5/s burst 0", "burst", 10, "burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count, or write \"burst 1\" for none")
 	bad("5/s burst -1", "burst", 10, "a bucket must hold at least 1 unit")
 	bad("5/s burst", "burst", 9, "burst: a whole number is missing; write burst 20")
 	bad("5/s overdraft burst 7", "overdraft", 14, "overdraft: a whole number is missing; write overdraft 500")
@@ -289,7 +245,7 @@ func TestDurations(t *testing.T) {
 	bad("5/s block 0s", "block", 10, "block 0s: it lasts at least 1 µs; write one such as")
 	bad("1 per 106751d", "period", 6, "it lasts at most 52124d; write 52124d or less")
 	for _, text := range []string{
-		"-1d", "+1d", "+1s", "1d+1h", "1d-1h", "1.5d", "12h1d", "1d1d", "d", "dh", "5", "1mo", "1e3s", "1_0s",
+		"-1d", "+1d", "+1s", "1d+1h", "1d-1h", "1.5d", "12h1d", "1d1d", "dh", "5", "1e3s", "1_0s",
 		"1,5h",
 	} {
 		bad("1 per "+text, "period", 6, "period "+text+": not a duration; write one such as 30s, 15m (minutes), 12h or 30d")
@@ -334,7 +290,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/s concurrent", "option", 0, `a limit is a rate or a number of slots; write "5 concurrent" in place of a rate`)
 	bad("5/s per", "option", 4, "unknown word")
 	bad("5/s fixed-window-or-sliding-log", "option", 4, "unknown word; the options are burst")
-	bad("5/s x", "option", 4, `option x: only a block grows; write the block before it, such as "block 1m x 2 max 1h"`)
+	bad("5/s x", "option", 4, "option x: unknown word; the options are burst")
 	bad("5/s \xff\xfe", "option", 4, "unknown word")
 	bad("5/s burst 6 burst 6", "option", 12, "option burst: it stands here twice; leave one out")
 	bad("5/s fixed-window fixed-window", "option", 17, "it stands here twice")
@@ -345,7 +301,7 @@ func TestOptionMistakes(t *testing.T) {
 	bad("5/day calendar UTC token-bucket", "option", 19, "a limit has one algorithm; keep this or calendar")
 
 	bad("5/s fixed-window burst 5", "burst", 23, "burst 5: a fixed-window limit has none; it goes with token-bucket")
-	bad("5 concurrent overdraft 9", "option", 13, `option overdraft 9: a concurrent limit has none; leave "overdraft 9" out`)
+	bad("5 concurrent overdraft 9", "option", 13, `option overdraft 9: a concurrent limit has only a lease; leave "overdraft 9" out`)
 	bad("5/s spread", "spread", 4, "spread: a token-bucket limit has none; it goes with fixed-window, sliding-window")
 	bad("5/s sliding-log spread", "spread", 16, "spread: a sliding-log limit has none; it goes with fixed-window, sliding-window")
 	bad("5/s wait 2m", "wait", 9, "wait 2m: a token-bucket limit has none; it goes with leaky-bucket")
@@ -427,7 +383,7 @@ func TestSlots(t *testing.T) {
 	bad("10 conquering", "period", 3, `write "10/min" without spaces, or "10 per 30s"`)
 	bad("10 concurrent lease", "lease", 19, "a duration is missing")
 	bad("10 concurrent lease 0s", "lease", 20, "it lasts at least 1 µs")
-	bad("10 concurrent spread", "option", 14, "a concurrent limit has none")
+	bad("10 concurrent spread", "option", 14, "a concurrent limit has only a lease")
 }
 
 func TestEveryMistakeIsReported(t *testing.T) {
@@ -435,7 +391,7 @@ func TestEveryMistakeIsReported(t *testing.T) {
 	bad("0/m burst 0 bust 5",
 		`0 count 0: a limit admits at least 1; write 1 or more; "deny" refuses everything, "unlimited" limits nothing`,
 		`2 period m: minutes or months?; write "min" or "month"`,
-		`10 burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count`,
+		`10 burst 0: a bucket must hold at least 1 unit; leave it out for a burst of the count, or write "burst 1" for none`,
 		`12 option bust: unknown word; did you mean burst?`,
 	)
 	bad("-1 10/min",
@@ -461,7 +417,7 @@ func TestEveryMistakeIsReported(t *testing.T) {
 		`8 period 100: not a duration; write one such as 30s, 15m (minutes), 12h or 30d`,
 		`12 option 15m: unknown word; the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, sliding-log, calendar, spread, block`,
 		`22 block 10: not a duration; write one such as 30s, 15m (minutes), 12h or 30d`,
-		`25 option 10m: unknown word; the options are burst, overdraft, token-bucket, leaky-bucket, wait, queue, fixed-window, sliding-window, sliding-log, calendar, spread, block`,
+		`25 option 10m: unknown word`, // the options are told once
 	)
 	bad("deny 1 2",
 		`5 limit 1: nothing may follow here; leave it out`,
@@ -521,9 +477,7 @@ func TestOptionsInOtherWords(t *testing.T) {
 	for _, word := range []string{"BLOCK", "blok", "Block", "blocked"} {
 		f("10/s "+word+" 10m", word, "did you mean block?", "10/s block 10m")
 		f("10/s "+word+" 10m x 3 max 2d", word, "did you mean block?", "10/s block 10m x 3 max 2d")
-		f("10/s x 3 max 2d block 10m", "x 3 max 2d", "move it behind the 10m", "10/s block 10m x 3 max 2d")
 	}
-	f("10/s 10m x 3 max 2d", "10m", `write "block 10m"`, "10/s block 10m x 3 max 2d")
 	f("10/s leaky-bucket wiat 2s", "wiat", "did you mean wait?", "10/s leaky-bucket wait 2s")
 	f("10/day calender UTC", "calender", "did you mean calendar?", "10/day calendar UTC")
 }

@@ -20,10 +20,8 @@ func (p *parser) unplain(text string) bool {
 	if at < 0 {
 		return false
 	}
-	list := several(text)
 	switch c := []rune(text[at:])[0]; {
-	case (c == '\n' || c == '\r') && list != nil:
-		p.failSeveral("", list)
+	case (c == '\n' || c == '\r') && p.severally(text, ""):
 	case c == '\n' || c == '\r':
 		p.fail("limit", word{offset: at}, "there is a line break in it", "write it in one line")
 	case unicode.IsSpace(c):
@@ -34,86 +32,105 @@ func (p *parser) unplain(text string) bool {
 	return true
 }
 
-// failSeveral reports that a text is several limits.
-func (p *parser) failSeveral(text string, list []string) {
-	p.fail("limit", word{text, 0}, "one limit stands here", "in a rules file several are a list: ["+strings.Join(list, ", ")+"]")
-}
-
-// several are the limits of a text that has more than one, with marks or line breaks
-// between them or side by side; nil of one that has not.
-func several(text string) []string {
-	if list := listed(text); len(list) > 1 {
-		return list
+// severally reports a text that is several limits as that alone, and as a list where
+// each of them can be read. It reports false of other texts.
+func (p *parser) severally(text, value string) bool {
+	pieces := pieces(text)
+	if len(pieces) < 2 {
+		return false
 	}
-	return sideBySide(text)
-}
-
-// listed are those with marks between. A comma within a number (1,000/h) parts nothing.
-func listed(text string) (list []string) {
-	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(",;\r\n", c) }) {
-		part = strings.TrimSpace(part)
-		rate := strings.Contains(part, "/") || strings.Contains(part, " per ") || strings.Contains(part, " concurrent")
-		switch s, ok := meaning(part); {
-		case ok:
-			list = append(list, s.String())
-		case part == "":
-		case !rate || !strings.ContainsAny(part[:1], "123456789"):
-			return nil
-		default:
-			list = append(list, part)
+	remedy := "write each by itself; in a rules file several are a list"
+	var list, slots []string
+	for _, piece := range pieces {
+		if s, ok := meaning(piece); ok {
+			list, slots = append(list, s.String()), append(slots, s.Slot())
 		}
 	}
-	return list
+	slices.Sort(slots)
+	switch {
+	case len(list) < len(pieces):
+	case len(slices.Compact(slots)) < len(list):
+		remedy = "keep one: two of one period would have one name"
+	default:
+		remedy = "in a rules file several are a list: [" + strings.Join(list, ", ") + "]"
+	}
+	p.errs, p.marks = nil, nil
+	p.fail("limit", word{value, 0}, "one limit stands here", remedy)
+	return true
 }
 
-// limitBegins is how a limit begins: as a rate, or with a number behind which may be the
-// name of slots.
-var limitBegins = regexp.MustCompile(`^\d{1,18}(?:/\S|[ \t]+per[ \t]|([ \t]+))`)
+// between is what parts limits beside a space, and a mark before one: a comma within a
+// number, as in 1,000/h, does not.
+var between = regexp.MustCompile(`[\r\n;]|([^\d,]),`)
 
-// joiners are words that people put between two limits.
-var joiners = [...]string{"and", "plus", "+", "&"}
+// joiners are words that people put between two limits, or before one.
+var joiners = [...]string{
+	"and", "plus", "+", "&", "with", "or", "|", "||", "but", "also", "then",
+	"at", "most", "no", "more", "than", "max", "maximum", "up", "to", "only",
+}
 
-// sideBySide are those with nothing, or an "and", between them, each of which can be
-// read. Two of one period would have one name, and are no list.
-func sideBySide(text string) (list []string) {
+// pieces are the parts of a text that each begin as a limit does: as a rate, or with a
+// number and the name of slots. A text with another beginning has none.
+func pieces(text string) (list []string) {
 	p := &parser{}
-	p.split(text)
-	var slots []string
+	p.split(between.ReplaceAllString(text, "$1 "))
 	for p.pos < len(p.words) {
+		if !p.beginsLimit() {
+			return nil
+		}
 		begin := p.next().offset
+		p.skipTo(begin + len(slotsFirst.FindString(p.clean[begin:])))
 		for p.pos < len(p.words) && !p.beginsLimit() {
 			p.next()
 		}
-		s, ok := meaning(p.piece(begin))
-		if !ok || slices.Contains(slots, s.Slot()) {
-			return nil
-		}
-		slots, list = append(slots, s.Slot()), append(list, s.String())
-	}
-	if len(list) < 2 {
-		return nil
+		list = append(list, p.piece(begin))
 	}
 	return list
 }
 
-// piece is the text from an offset to the word that was read last, without a joiner
+// piece is the text from an offset to the word that was read last, without the joiners
 // behind it.
 func (p *parser) piece(begin int) string {
-	last := p.words[p.pos-1]
-	if last.offset > begin && slices.Contains(joiners[:], strings.ToLower(last.text)) {
-		return p.clean[begin:last.offset]
+	last := p.pos - 1
+	for p.words[last].offset > begin && slices.Contains(joiners[:], strings.ToLower(p.words[last].text)) {
+		last--
 	}
-	return p.clean[begin : last.offset+len(last.text)]
+	end := p.words[last]
+	return p.clean[begin : end.offset+len(end.text)]
 }
 
-// beginsLimit reports that a limit may begin with the next word, which is not the first.
+var (
+	// rateBegins is how a rate begins, be its unit none.
+	rateBegins = regexp.MustCompile(`^\d[\d.,_']*(?:/\S|[ \t]+per[ \t])`)
+
+	// slotsBegin is a number with the name of slots behind it, and perhaps a number.
+	slotsBegin = regexp.MustCompile(`^\d{1,18}[ \t]+(?:` + slotsBehind.String()[1:] + `|` + slotsCounted.String()[1:] + `)(\d*)`)
+)
+
+// beginsLimit reports that a limit may begin with the next word. A number behind an
+// option is its value, unless slots are named behind it and are not counted there.
 func (p *parser) beginsLimit() bool {
-	w, before := p.peek(), p.words[p.pos-1].text
-	if m := limitBegins.FindStringSubmatch(p.clean[w.offset:]); m != nil {
-		return m[1] == "" || slotsBehind.MatchString(p.clean[w.offset+len(m[0]):])
+	rest := p.clean[p.peek().offset:]
+	valueOf := func(pos int) bool {
+		if pos == 0 {
+			return false
+		}
+		_, sign := factorAt(p.words[pos-1].text)
+		return sign || takesValue(p.words[pos-1].text)
 	}
-	m := slotsFirst.FindStringSubmatch(p.clean[w.offset:])
-	return m != nil && m[1] != "" && strings.Trim(before, "0123456789") != ""
+	if m := slotsBegin.FindStringSubmatch(rest); m != nil {
+		return m[1] == "" || !valueOf(p.pos)
+	}
+	if m := slotsFirst.FindStringSubmatch(rest); m != nil && m[1] != "" {
+		return p.pos == 0 || strings.Trim(p.words[p.pos-1].text, "0123456789") != "" || valueOf(p.pos-1)
+	}
+	if valueOf(p.pos) {
+		return false
+	}
+	pos := p.pos
+	_, ok := p.rate()
+	p.pos = pos
+	return ok || rateBegins.MatchString(rest)
 }
 
 // meaning is the rate, or the number of slots, that a text says, be it in other words.
@@ -128,5 +145,6 @@ func meaning(text string) (Spec, bool) {
 			return Spec{}, false
 		}
 	}
-	return s, s.Algorithm < Unlimited && s.Validate() == nil
+	_, err = NewLimit("a", s)
+	return s, err == nil && s.Algorithm < Unlimited
 }

@@ -43,18 +43,53 @@ func TestSeveralLimits(t *testing.T) {
 	f("5/s & 100 per 2h", "5/s", "100 per 2h")
 	f("5/s burst 10 100/h 1000/day", "5/s burst 10", "100/h", "1000/day")
 	f("5/min block 10m and 3/h", "5/min block 10m", "3/h")
+
+	f("100/s with 10 concurrent", "100/s", "10 concurrent")
+	f("100/s, max 10 concurrent", "100/s", "10 concurrent")
+	f("100/s max concurrent 10", "100/s", "10 concurrent")
+	f("100/s and at most 10 concurrent", "100/s", "10 concurrent")
+	f("100/min burst 20 concurrency 5", "100/min burst 20", "5 concurrent")
+	f("100/min burst 20 max 10 concurrent", "100/min burst 20", "10 concurrent")
+	f("1000/h 20 connections", "1000/h", "20 concurrent")
+	f("5 per minute and 100 per day", "5/min", "100/day")
+	f("1,000/h, 10/s", "1000/h", "10/s")
+	f("1,000/h,10/s", "1000/h", "10/s")
+	f("0.5/s, 100/h", "1 per 2s", "100/h")
+	f("10/s or 100/min", "10/s", "100/min")
+	f("10/s 100/hours", "10/s", "100/h")
+	f("10/s | 100/min", "10/s", "100/min")
+	f("10 req/s 100 req/min", "10/s", "100/min")
 }
 
-// What cannot be read by itself is no limit of a list.
+// Where a part cannot be read no list is made up, and none is left out in silence.
+func TestSeveralLimitsThatAreNoList(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if e := one(t, text); e.Problem != "one limit stands here" || e.Remedy != want {
+			t.Errorf("%q: got %+v, want %s", text, e, want)
+		}
+	}
+	const one = "keep one: two of one period would have one name"
+	f("5/s 5/s", one)
+	f("5/s, 10/s", one)
+	f("5 concurrent and 7 in flight", one)
+	const example = "write each by itself; in a rules file several are a list"
+	f("10 concurrent 100/min 5m", example)
+	f("5/s burst 3 concurrent", example)
+	f("5/s calendar 3 concurrent slots", example)
+	f("5/fortnight, 100/h", example)
+	f("5/s, 0/h", example)
+	f("5/s, 4503599627370495/h", example)
+}
+
+// What begins no second limit is no list.
 func TestNoSeveralLimits(t *testing.T) {
 	for text, want := range map[string]string{
-		"5/s 5/s":                         `leave "5/s" out, or the one before it`, // of one name
-		"5/s 10/s":                        `leave "10/s" out, or the one before it`,
-		"5/s burst 3 concurrent":          `write "5 concurrent" in place of a rate`,
-		"5/s concurrent":                  `write "5 concurrent" in place of a rate`,
-		"5/s, burst 7":                    "leave it out",
-		"unlimited, deny":                 "leave it out",
-		"5/s calendar 3 concurrent slots": `write "5 concurrent" in place of a rate`,
+		"5/s concurrent":        `write "5 concurrent" in place of a rate`,
+		"5/s, burst 7":          "leave it out",
+		"unlimited, deny":       "leave it out",
+		"5/s burst 3 per minut": "the options are",
+		"5/s wait 5 s":          "write 5s",
 	} {
 		_, err := weir.ParseSpec(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "a list") {

@@ -119,7 +119,7 @@ func (s Spec) Slot() string {
 // The remedies that both a text and a Spec are told.
 const (
 	countRemedy  = `write 1 or more; "deny" refuses everything, "unlimited" limits nothing`
-	burstRemedy  = "leave it out for a burst of the count"
+	burstRemedy  = `leave it out for a burst of the count, or write "burst 1" for none`
 	factorRemedy = "leave it and the max out for a block that stays the same"
 )
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir/internal/duration"
 	"github.com/weirhq/weir/internal/suggest"
@@ -22,28 +21,37 @@ var optionWords = [...]string{
 // heldOptions are those of rates: what a hint names. A lease goes with slots alone.
 var heldOptions = [...]string{"burst", "overdraft", "token-bucket", "leaky-bucket", "wait", "queue", "fixed-window", "sliding-window", "sliding-log", "calendar", "spread", "block"}
 
-// shortestPart is how much of an option stands for it: fixed, but not on.
-const shortestPart = 4
-
 func isOption(text string) bool { return slices.Contains(optionWords[:], text) }
 
 // unknown reports a word that is none of the grammar, which has been read, and reads on
 // as what it means.
 func (p *parser) unknown(w word) {
-	if p.parted(w) || p.tied(w) || p.turned(w) || p.wordless(w) {
+	if p.parted(w) || p.tied(w) || p.turned(w) {
 		return
 	}
-	meant := meantOption(w.text)
-	switch {
-	case meant == "" && limitBegins.MatchString(w.text):
-		p.fail("option", w, "a limit has one rate", `leave "`+w.text+`" out, or the one before it`)
-		return
-	case meant == "":
-		p.fail("option", w, "unknown word", "the options are "+strings.Join(heldOptions[:], ", "))
+	if meant := meantOption(w.text); meant != "" {
+		p.fail("option", w, "unknown word", "did you mean "+meant+"?")
+		p.guess(meant, w)
 		return
 	}
-	p.fail("option", w, "unknown word", "did you mean "+meant+"?")
-	p.guess(meant, w)
+	p.strange(w, "unknown word", optionList())
+}
+
+func optionList() string { return "the options are " + strings.Join(heldOptions[:], ", ") }
+
+// strange reports a word, or what was read from there, that stands for nothing. With
+// another such before it it is one mistake. No remedy is told twice.
+func (p *parser) strange(from word, problem, remedy string) {
+	if p.unread != nil && p.unreadEnd == from.offset {
+		*p.unread = FieldError{Field: "option", Value: p.readFrom(p.unread.Offset), Problem: problem, Remedy: remedy, Offset: p.unread.Offset}
+	} else {
+		if slices.ContainsFunc(p.errs, func(e *FieldError) bool { return e.Remedy == remedy }) {
+			remedy = ""
+		}
+		p.fail("option", word{p.readFrom(from.offset), from.offset}, problem, remedy)
+		p.unread = p.errs[len(p.errs)-1]
+	}
+	p.unreadEnd = p.peek().offset
 }
 
 // guess reads on behind a word as behind the option that it means. That its value is
@@ -67,22 +75,12 @@ func meantOption(text string) string {
 	if strings.ContainsAny(text, "0123456789") {
 		return "" // or a number would be lost
 	}
-	if meant := suggest.Closest(text, optionWords[:]...); meant != "" {
-		return meant
+	for _, option := range heldOptions {
+		if slices.Contains(strings.Split(option, "-"), strings.ToLower(text)) {
+			return option // a part of it, such as sliding
+		}
 	}
-	i := slices.IndexFunc(heldOptions[:], func(o string) bool { return len(text) >= shortestPart && strings.Contains(o, text) })
-	if i < 0 {
-		return ""
-	}
-	return heldOptions[i]
-}
-
-// skipValue passes over the value of an option that was misspelt: one mistake is
-// reported once.
-func (p *parser) skipValue(text string) {
-	if _, value := tiedOption(text); value == "" && takesValue(meantOption(text)) {
-		p.value(text)
-	}
+	return suggest.Closest(text, optionWords[:]...)
 }
 
 // valued are the options that have a value.
@@ -185,198 +183,76 @@ func (p *parser) turned(w word) bool {
 	return true
 }
 
-// wordless reports a duration that is a block's, for a part follows that says how it
-// grows.
-func (p *parser) wordless(w word) bool {
-	pos := p.pos
-	span := p.spanAt(w)
-	if span == "" || !p.atGrowth() || slices.Contains(p.seen, "block") {
-		p.pos = pos
-		return false
-	}
-	p.fail("option", word{p.readFrom(w.offset), w.offset}, "a duration without its word", `write "block `+span+`"`)
-	p.settle("block", word{span, w.offset})
-	p.growth()
-	return true
-}
-
-// spellOut tells who wrote a unit where a duration belongs how that is said.
-func spellOut(text string) string {
-	for _, unit := range []string{"s", "sec", "second", "min", "minute", "h", "hour", "day", "week", "month"} {
-		if text == unit || text == unit+"s" {
-			return `write "/` + unit + `" directly behind the count, or a duration such as 30s, 15m (minutes), 12h or 30d`
-		}
-	}
-	if m := countedUnit.FindStringSubmatch(text); m != nil && m[2] != "" {
-		if d := spanOf(m[1], m[2]); d != "" {
-			return "write " + d
-		}
-	}
-	return duration.Remedy
-}
-
 // countedUnit is a number of units in one word, such as 5minutes or 1w.
 var countedUnit = regexp.MustCompile(`^(\d{1,6})([A-Za-z]*)$`)
-
-// spaced reports a duration whose unit is a word of its own, as in 5 minutes, goes on
-// behind it, and gives what it means; 0 of no such one.
-func (p *parser) spaced(field string, w word) time.Duration {
-	unit := p.peek()
-	d := spanOf(w.text, unit.text)
-	if d == "" {
-		return 0
-	}
-	p.next()
-	whole := word{p.readFrom(w.offset), w.offset}
-	p.at[field] = whole
-	if p.tooLong(field, whole, d) {
-		return time.Second
-	}
-	p.fail(field, whole, "a duration is one word", "write "+d)
-	meant, _ := duration.Read(d)
-	return meant
-}
 
 // spanOf is a number of units as a duration has it, such as 5m of 5 minutes; ""
 // where that is none.
 func spanOf(number, unit string) string {
-	m := countedUnit.FindStringSubmatch(number)
-	if m == nil || m[1] != number || unit == "" || unit[0] >= '0' && unit[0] <= '9' {
+	m := countedUnit.FindStringSubmatch(number + unit)
+	if m == nil || m[1] != number || unit == "" {
 		return ""
 	}
-	text := number + unit // an m is no other unit in durations
-	switch cmp.Or(meantUnit(unit), strings.TrimSuffix(strings.ToLower(unit), "s")) {
-	case "y", "yr", "year":
+	if short, times := meantUnit(unit); times > 0 {
 		n, _ := strconv.Atoi(number) // at most six digits
-		text = strconv.Itoa(365*n) + "d"
-	case "s":
-		text = number + "s"
-	case "min":
-		text = number + "m"
-	case "h":
-		text = number + "h"
-	case "day":
-		text = number + "d"
-	case "week":
-		n, _ := strconv.Atoi(number) // at most six digits
-		text = strconv.Itoa(7*n) + "d"
+		number, unit = strconv.Itoa(n*times), short
 	}
-	if _, problem := duration.Read(text); problem != "" {
+	if _, problem := duration.Read(number + unit); problem != "" {
 		return ""
 	}
-	return text
+	return number + unit
 }
 
-// meantUnit is the unit of a limit that an abbreviation or a plural stands for; ""
-// where nobody knows, as of m.
-func meantUnit(text string) string {
-	switch strings.ToLower(text) {
-	case "s", "sc", "sec", "secs", "second", "seconds":
-		return "s"
-	case "mi", "mn", "min", "mins", "minn", "minute", "minutes":
-		return "min"
-	case "h", "hr", "hrs", "hour", "hours":
-		return "h"
-	case "d", "dy", "day", "days":
-		return "day"
-	case "w", "wk", "wks", "week", "weeks":
-		return "week"
-	case "mo", "mon", "mth", "month", "months":
-		return "month"
+// unitWords are the words for each unit, the long one last, and how many of which unit of
+// durations that is. An m may be another.
+var unitWords = [...]struct {
+	names, short string
+	times        int
+}{
+	{"s sc sec second", "s", 1},
+	{"mi mn min minn minute", "m", 1},
+	{"h hr hour", "h", 1},
+	{"d dy dya day", "d", 1},
+	{"w wk week", "d", 7},
+	{"mo mon mth month", "d", 30},
+	{"y yr year", "d", 365},
+}
+
+// meantUnit is what a word for a unit stands for, be it misspelt; 0 times where it is
+// none.
+func meantUnit(text string) (short string, times int) {
+	name := strings.ToLower(text)
+	if len(name) > 1 {
+		name = strings.TrimSuffix(name, "s")
 	}
-	return ""
+	for _, unit := range unitWords {
+		names := strings.Fields(unit.names)
+		long := names[len(names)-1]
+		if slices.Contains(names, name) || len(name) > 3 && suggest.Slip(name, long) != "" {
+			return unit.short, unit.times
+		}
+	}
+	return "", 0
 }
 
-var (
-	// grouped are digits with marks between them, or with a k for thousands.
-	grouped = regexp.MustCompile(`^(\d{1,3}(?:[,_']\d{3})+|\d+(?:_\d+)+|\d{1,9}[kK])$`)
+// grouped are digits with marks between them, or with a k for thousands.
+var grouped = regexp.MustCompile(`^(\d{1,3}(?:[,_']\d{3})+|\d+(?:_\d+)+|\d{1,9}[kK])$`)
 
-	// fractional is a number with a part behind the point, or a comma.
-	fractional = regexp.MustCompile(`^(\d{0,9})[.,](\d{1,6})$`)
-)
+// plainDigits are those of a number that has more than digits.
+func plainDigits(text string) string {
+	if !grouped.MatchString(text) {
+		return ""
+	}
+	return strings.NewReplacer(",", "", "_", "", "'", "", "k", "000", "K", "000").Replace(text)
+}
 
 // digitsRemedy says how a whole number is written that has more than digits.
 func digitsRemedy(field, text string) string {
-	if grouped.MatchString(text) {
-		return "write " + strings.NewReplacer(",", "", "_", "", "'", "", "k", "000", "K", "000").Replace(text)
+	if digits := plainDigits(text); digits != "" {
+		return "write " + digits
 	}
 	if field == "block factor" {
 		return "write digits only, such as 2"
 	}
 	return "write digits only, such as 1000"
-}
-
-// meantRate says how a rate is written whose count is no whole number, once its
-// period is known: 0.5/s is 1 per 2s.
-func (p *parser) meantRate() {
-	m := fractional.FindStringSubmatch(p.at["count"].text)
-	if m == nil || p.spec.Period == 0 || len(p.errs) != 1 || p.errs[0].Field != "count" {
-		return
-	}
-	const thousands = 3 // digits behind a mark that may as well stand between thousands
-	if strings.Trim(m[1], "0") != "" && len(m[2]) == thousands {
-		return
-	}
-	count, _ := strconv.ParseInt(m[1]+m[2], 10, 64) // at most 15 digits
-	periods := int64(1)
-	for range m[2] {
-		periods *= 10
-	}
-	for _, factor := range []int64{2, 5} {
-		for count%factor == 0 && periods%factor == 0 {
-			count, periods = count/factor, periods/factor
-		}
-	}
-	if count > 0 && p.spec.Period < duration.Longest/time.Duration(periods) {
-		p.errs[0].Value = p.readFrom(p.errs[0].Offset)
-		p.errs[0].Remedy = "write " + Spec{Count: count, Period: p.spec.Period * time.Duration(periods)}.String()
-	}
-}
-
-// looseRate is a rate as other tools, and people, write it: 100 req/min, 10 / s,
-// 100 requests per minute. looseUnit is one such as 5 rps. Both end with a word.
-var (
-	looseRate = regexp.MustCompile(`^(\d+)([ \t]*)((?i:r|reqs?|requests?|calls?|hits?|times)?)[ \t]*(/|(?i:per|an?|every)[ \t])([ \t]*)((?i:s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?))(?:[ \t]|$)`)
-	looseUnit = regexp.MustCompile(`^(\d+)[ \t]*(?i:[rqt]p)((?i:s|m|h|d))(?:[ \t]|$)`)
-)
-
-// loose reports a rate at the beginning that is written loosely, says how it is
-// written, and goes on behind it. What the grammar has a word for is left to it.
-func (p *parser) loose() bool {
-	first := p.peek()
-	rest := p.clean[first.offset:]
-	problem, remedy := "a rate is a count and a unit", ""
-	var unit string
-	m := looseUnit.FindStringSubmatch(rest)
-	if m != nil {
-		unit = printedUnit(m[2])
-	} else if m = looseRate.FindStringSubmatch(rest); m != nil {
-		unit = printedUnit(m[6])
-		switch noun, spaces := m[3] != "", m[2]+m[5] != ""; {
-		case noun:
-		case strings.EqualFold(m[4][:1], "p") || m[4] == "/" && !spaces:
-			return false
-		case m[4] == "/":
-			problem, remedy = "there are spaces in the rate", ", without spaces"
-		}
-	} else {
-		return false
-	}
-	p.skipTo(first.offset + len(strings.TrimRight(m[0], " \t")))
-	p.fail("limit", word{p.readFrom(first.offset), first.offset}, problem, "write "+m[1]+"/"+unit+remedy)
-	p.spec.Count = p.integer("count", word{m[1], first.offset})
-	p.unit(word{unit, first.offset})
-	return true
-}
-
-// printedUnit is the unit as a limit has it. An m stands here only behind rp, and
-// is a minute.
-func printedUnit(text string) string {
-	text = strings.ToLower(text)
-	for _, unit := range []string{"week", "day", "min"} {
-		if text[0] == unit[0] {
-			return unit
-		}
-	}
-	return text[:1]
 }

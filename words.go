@@ -25,16 +25,16 @@ type parser struct {
 	whole string // the whole text
 	clean string // likewise, with a space for each mark that was dropped
 
-	spec    Spec
-	how     string          // the word that chose the algorithm
-	clash   bool            // another word chose another
-	seen    []string        // options met so far
-	guessed []string        // those of them that were meant by another word
-	at      map[string]word // where each field has its value
-	part    strayPart       // how a block grows, where that is not as it should be
-	stray   []strayPart     // likewise, away from it
-	marks   []*FieldError   // dropped marks, each a mistake unless it is part of another
-	errs    []*FieldError
+	spec      Spec
+	how       string          // the word that chose the algorithm
+	clash     bool            // another word chose another
+	seen      []string        // options met so far
+	guessed   []string        // those of them that were meant by another word
+	at        map[string]word // where each field has its value
+	unread    *FieldError     // of the last word that stands for nothing
+	unreadEnd int             // where the text goes on behind it
+	marks     []*FieldError   // dropped marks, each a mistake unless it is part of another
+	errs      []*FieldError
 }
 
 // split cuts the text at spaces and tabs, and drops the marks that words end with.

@@ -99,7 +99,10 @@ func (r rate) mostUnits() int64 {
 func tooLarge(field string, value int64, r rate, flow string, most int64) error {
 	remedy := fmt.Sprintf("write at most %d", most)
 	const year = 31_557_600_000_000 // µs of a Julian year
-	if t := r.wide(value).whole; t >= int64(MaxMicros) {
+	switch t := r.wide(value).whole; {
+	case t == beyond:
+		return refuse(field, value, fmt.Sprintf("it needs more than %d years to %s", t/year, flow), remedy)
+	case t >= int64(MaxMicros):
 		return refuse(field, value, fmt.Sprintf("it needs %d years to %s", t/year, flow), remedy)
 	}
 	return refuse(field, value, "too large to count exactly at this rate", remedy)

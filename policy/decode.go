@@ -182,8 +182,10 @@ func (d *decoder) wrongKind(n *yaml.Node, path, want string) {
 	switch kind := indexes.ReplaceAllString(path, "[]"); {
 	case kind == "rules[].limit" && n.Kind == yaml.SequenceNode:
 		hint = "several limits are written `limits: " + flow(n) + "`"
-	case kind == "rules[].limit" && n.Kind == yaml.MappingNode:
+	case strings.HasSuffix(kind, "[].limit") && n.Kind == yaml.MappingNode:
 		hint = meantLimit(n)
+	case (strings.HasSuffix(kind, "[]") || strings.HasSuffix(kind, "[].limit")) && n.Kind == yaml.SequenceNode:
+		hint = "write its elements in the outer list"
 	case kind == "exempt[]" && n.Kind == yaml.ScalarNode && meantEntry(n.Value) != "":
 		hint = meantEntry(n.Value)
 	case want == "a list" && n.Kind == yaml.ScalarNode:

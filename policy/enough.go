@@ -6,7 +6,8 @@ import (
 )
 
 // This file answers one question: with which sizes has everything of a file enough room?
-// They are found by trying, and named in all hints alike.
+// They are found by trying, and named in all warnings alike; what is refused is told the
+// least that lifts it.
 
 // A trial is what came of a policy with some sizes.
 type trial struct {
@@ -58,10 +59,9 @@ type sizes struct {
 	table int
 	all   bool
 
-	// taken is a memory.max_keys with which the store takes the policy, though rules have
-	// room for few callers, and roomy that it has no other objection; 0 where none is.
+	// taken is the least memory.max_keys with which the store refuses nothing, though
+	// rules may have room for few callers; 0 where none is.
 	taken int
-	roomy bool
 
 	rules bool // it is enough in the table that there is, if all of them do
 	own   bool // it is enough in it for those that keep something, if they do
@@ -82,6 +82,12 @@ func (c *compiler) sizes(now trial) sizes {
 		with, own := try(present, true), try(present, false)
 		s.rules, s.own = with.good(), own.keepsOwn(s.wants, now.misfits)
 	}
+	for n := range largerTables(present) {
+		if t := c.try(c.policy.withMaxKeys(n)); t.taken() {
+			s.taken = n
+			break
+		}
+	}
 	for _, s.all = range [...]bool{false, true} {
 		for s.table = range largerTables(present) {
 			if t := try(s.table, s.all); t.good() {
@@ -90,23 +96,7 @@ func (c *compiler) sizes(now trial) sizes {
 		}
 	}
 	s.table = 0
-	if len(now.misfits) > 0 {
-		s.taken, s.roomy = c.takenBy(present)
-	}
 	return s
-}
-
-// takenBy is a table above a size that the store takes the policy with as it is.
-func (c *compiler) takenBy(above int) (table int, roomy bool) {
-	for n := range largerTables(above) {
-		switch t := c.try(c.policy.withMaxKeys(n)); {
-		case len(t.misfits) == 0:
-			return n, true
-		case table == 0 && t.taken():
-			table = n
-		}
-	}
-	return table, false
 }
 
 // keepsOwn reports that the tight rules that keep something may keep what they want, in
@@ -138,18 +128,24 @@ func (p *Policy) keeping(wants map[*rule]int64, all bool) *Policy {
 	return &q
 }
 
-// remedy says what to write where something does not fit: of a rule, or of all of them,
-// nil. It is "" where no table helps.
-func (s *sizes) remedy(r *rule, of Severity) string {
-	switch {
-	case s.table > 0 && s.wants[r] > 0 && (s.all || r.asks() > 0):
-		return fmt.Sprintf("%s and %s", s.tableIs(s.table), s.ownIs(r))
-	case s.table > 0:
-		return s.tableIs(s.table)
-	case s.taken > 0 && (s.roomy || of == Error):
-		return s.tableIs(s.taken)
+// lifts says with which table nothing is refused; "" where none is.
+func (s *sizes) lifts() string {
+	if s.taken == 0 {
+		return ""
 	}
-	return ""
+	return s.tableIs(s.taken)
+}
+
+// remedy says what to write where a rule has too little room that the store takes all the
+// same; "" where no table helps.
+func (s *sizes) remedy(r *rule) string {
+	switch {
+	case s.table == 0:
+		return ""
+	case s.wants[r] > 0 && (s.all || r.asks() > 0):
+		return fmt.Sprintf("%s and %s", s.tableIs(s.table), s.ownIs(r))
+	}
+	return s.tableIs(s.table)
 }
 
 // hint says what to write for one of the tight rules.

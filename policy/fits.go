@@ -28,7 +28,7 @@ type Misfit struct {
 	// [Policy.Limits]. It is nil where what the rules keep for themselves is too much.
 	Limit *weir.Limit
 
-	// Message says what does not fit, and Hint what helps where no table is large enough.
+	// Message says what does not fit, and Hint what helps beside a larger table.
 	Message, Hint string
 }
 
@@ -46,16 +46,24 @@ func (c *compiler) fits() {
 	over := c.keepsTooMuch(enough)
 	for _, m := range now.misfits {
 		if r := c.policy.ruleOf(m.Limit); m.Severity == Error && (m.Limit != nil || !over) {
-			c.refuse("no-room", c.placeOf(m.Limit), Span{}, m.Message, cmp.Or(enough.remedy(r, Error), m.Hint))
+			c.refuse("no-room", c.placeOf(m.Limit), Span{}, m.Message, either(enough.lifts(), m.Hint))
 			refused[r] = true
 		}
 	}
 	c.littleRoom(now.tight, enough, refused)
 	for _, m := range now.misfits {
 		if r := c.policy.ruleOf(m.Limit); m.Severity == Warning && !refused[r] && now.tight[r] == nil {
-			c.warn("little-room", c.placeOf(m.Limit), m.Message, cmp.Or(enough.remedy(r, Warning), m.Hint))
+			c.warn("little-room", c.placeOf(m.Limit), m.Message, either(enough.remedy(r), m.Hint))
 		}
 	}
+}
+
+// either offers what there is of two remedies.
+func either(table, other string) string {
+	if table == "" || other == "" {
+		return table + other
+	}
+	return table + ", or " + other
 }
 
 // keepsTooMuch refuses rules that ask for more of the table than can be kept, and reports
@@ -65,7 +73,7 @@ func (c *compiler) keepsTooMuch(enough sizes) bool {
 	for _, r := range c.policy.rules {
 		if total += r.asks(); r.asks() > 0 && total > roomFor(table) {
 			c.refuse("no-room", r.field+".max_keys", Span{}, fmt.Sprintf("the rules up to here keep room for %d callers, and %d of memory.max_keys %d can be kept", total, roomFor(table), table),
-				cmp.Or(enough.remedy(nil, Error), fmt.Sprintf("no table has so much room: let the rules keep %d together, and set memory.max_keys to %d", roomFor(mostKeys)/2, mostKeys)))
+				cmp.Or(enough.lifts(), fmt.Sprintf("no table has so much room: let the rules keep %d together, and set memory.max_keys to %d", roomFor(mostKeys)/2, mostKeys)))
 			return true
 		}
 	}

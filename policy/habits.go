@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +16,15 @@ import (
 // stand in the wrong place, or are what another limiter's file has.
 
 // hintFor says which field was meant by a name that is none. kind is the path of
-// what holds it, without indexes.
-func hintFor(kind, name string, value *yaml.Node, names []string) string {
+// what holds it, n, without indexes.
+func hintFor(kind string, n *yaml.Node, name string, value *yaml.Node, names []string) string {
 	elsewhere, known := belongs(name)
 	near := suggest.DidYouMean(name, names...)
 	switch {
 	case curly(name) != "":
 		return curly(name) + " is no quote in YAML: write the name without"
-	case habit(kind, name, value) != "":
-		return habit(kind, name, value)
+	case habit(kind, n, name, value) != "":
+		return habit(kind, n, name, value)
 	case plural(name, names) != "":
 		return "did you mean " + plural(name, names) + "?"
 	case known:
@@ -44,29 +45,17 @@ func plural(name string, names []string) string {
 }
 
 // habit answers who writes what another limiter's file has.
-func habit(kind, name string, value *yaml.Node) string {
+func habit(kind string, n *yaml.Node, name string, value *yaml.Node) string {
 	name = strings.ToLower(name)
 	switch {
-	case kind == "rules[]" || kind == "exempt[]":
-		if hint := conditionHabit(kind, name, value); hint != "" || kind == "exempt[]" {
-			return hint
-		}
-		return ruleHabit(name)
-	case strings.HasSuffix(kind, "limits[]"), strings.HasPrefix(kind, "plans."):
-		if limitWord(name) {
-			return "it is said in the text: `limit: 10/min burst 20`"
-		}
+	case kind == "exempt[]":
+		return conditionHabit(kind, name, value)
+	case kind == "rules[]":
+		return cmp.Or(conditionHabit(kind, name, value), ruleHabit(name), limitHabit(n, name, value))
+	case strings.HasSuffix(kind, "limits[]"), strings.HasPrefix(kind, "plans"):
+		return limitHabit(n, name, value)
 	}
 	return ""
-}
-
-// limitWord reports a word that other limiters have for what a limit's text says.
-func limitWord(name string) bool {
-	switch name {
-	case "burst", "period", "per", "window", "interval", "unit", "algorithm", "requests", "count", "rate", "rps":
-		return true
-	}
-	return false
 }
 
 // conditionHabit is for what rules and exemptions demand of a request.
@@ -150,8 +139,6 @@ func examplePattern(kind, name string) string {
 // ruleHabit is for what else rules are.
 func ruleHabit(name string) string {
 	switch name {
-	case "rate":
-		return "did you mean limit?"
 	case "by", "keys", "identifier", "source":
 		return "did you mean key?"
 	case "id", "title", "label":
@@ -168,9 +155,8 @@ func ruleHabit(name string) string {
 		return "rules have no order: all that match apply together"
 	case "description", "comment", "note":
 		return "write it as a comment, behind #"
-	}
-	if limitWord(name) {
-		return "it is said in the limit: `limit: 10/min burst 20`"
+	case "tag", "tags":
+		return "rules have a name and no tags: write it as a comment, behind #"
 	}
 	return ""
 }

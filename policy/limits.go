@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weirhq/weir"
 )
@@ -46,7 +47,14 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 		textPath := w.textPath()
 		var err error
 		if w.spec, err = specOf(l.Limit); err != nil {
+			before, name := len(c.found), ""
+			if len(list) == 1 && w.slot == "" { // which may be one text as well
+				name = path[strings.LastIndexAny(path, ".]")+1:]
+			}
 			c.refuseFields("bad-limit", textPath, err)
+			for i := before; i < len(c.found); i++ {
+				c.found[i].Hint = severalHint(c.found[i].Hint, name)
+			}
 			continue
 		}
 		read = append(read, w)
@@ -55,6 +63,20 @@ func (c *compiler) wordings(path string, list Limits) []wording {
 		}
 	}
 	return read
+}
+
+// severalHint says of a text of several limits where they stand: in the list of a name, or
+// in the list that the text is in. Other hints are as they were.
+func severalHint(hint, name string) string {
+	const says = "in a rules file several are a list: "
+	list, ok := strings.CutPrefix(hint, says)
+	switch {
+	case !ok:
+		return hint
+	case name == "":
+		return "write each as an element of the list: " + strings.Trim(list, "[]")
+	}
+	return says + name + ": " + list
 }
 
 // specOf reads the text of a limit, and builds it: what is found by that has its place

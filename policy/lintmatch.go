@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/weirhq/weir/internal/suggest"
@@ -31,7 +30,7 @@ func (c *compiler) lintTexts(field string, texts []string) {
 			continue // which has been refused
 		}
 		path := element(field, i)
-		if meant := slip(p.Method()); meant != "" {
+		if meant := suggest.Slip(p.Method(), match.Methods[:]...); meant != "" {
 			c.warn("odd-method", path, "no client sends the method "+p.Method(), "did you mean "+meant+"?")
 		}
 		c.lintHost(path, text, p)
@@ -79,46 +78,4 @@ func (c *compiler) lintHost(path, text string, p *match.Pattern) {
 	}
 	c.warn("odd-host", path, fmt.Sprintf("the pattern is for the host %s: a path begins with a slash", host),
 		fmt.Sprintf("write /%s if that is a path, %s.%s if it is a host without a domain", rest, written, rest[len(written):]))
-}
-
-// slip is the standard method that was meant by one that is none: one letter is
-// wrong, missing or too many, or they stand in another order. "" for every other
-// method: there are more than the standard ones.
-func slip(method string) string {
-	meant := suggest.Closest(method, match.Methods[:]...)
-	if meant == "" || meant == method || slices.Contains(match.Methods[:], method) {
-		return ""
-	}
-	short, long := method, meant
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	switch {
-	case len(long) == len(short)+1:
-		for i := range long {
-			if long[:i]+long[i+1:] == short {
-				return meant
-			}
-		}
-	case len(long) == len(short) && (lettersOf(short) == lettersOf(long) || differ(short, long) == 1):
-		return meant
-	}
-	return ""
-}
-
-// lettersOf are the letters of a word in the order of the alphabet.
-func lettersOf(word string) string {
-	letters := []byte(word)
-	slices.Sort(letters)
-	return string(letters)
-}
-
-// differ counts the places in which two words of one length differ.
-func differ(a, b string) (n int) {
-	for i := range a {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/httpsyntax"
 	"github.com/weirhq/weir/policy/internal/match"
 )
@@ -148,27 +146,6 @@ func meantEntry(text string) string {
 		return "write `- match: " + visible(text) + "`"
 	}
 	return ""
-}
-
-// meantLimit is the limit that was meant by a mapping such as {rate: 5, per: 1m},
-// as other limiters have it.
-func meantLimit(n *yaml.Node) string {
-	said := map[string]string{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		said[strings.ToLower(n.Content[i].Value)] = n.Content[i+1].Value
-	}
-	count := cmp.Or(said["limit"], said["rate"], said["count"], said["requests"], said["max"])
-	period := cmp.Or(said["per"], said["period"], said["window"], said["interval"], said["unit"])
-	burst := said["burst"]
-	if burst != "" {
-		burst = " burst " + burst
-	}
-	for _, text := range []string{count, count + "/" + period, count + " per " + period} {
-		if spec, err := weir.ParseSpec(text + burst); err == nil {
-			return "write `limit: " + spec.String() + "`"
-		}
-	}
-	return "write a text such as `limit: 10/min burst 20`"
 }
 
 // fileName is what a file of keys is called. No secret ends like this.

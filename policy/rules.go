@@ -122,8 +122,7 @@ func (c *compiler) limit(r *rule, lists map[string][]wording) {
 		before := len(c.found)
 		c.refuseFields("bad-limit", r.field+".limit", err)
 		for i := before; i < len(c.found); i++ {
-			hint := strings.Replace(c.found[i].Hint, "are a list: [", "are a list: limits: [", 1)
-			c.found[i].Hint = c.meantPlan(r.config.Limit, hint)
+			c.found[i].Hint = c.meantPlan(r.config.Limit, severalHint(c.found[i].Hint, "limits"))
 		}
 		return
 	}

@@ -36,7 +36,7 @@ func (d *decoder) unknown(key, value *yaml.Node, path string, fields []field) {
 	if path != "" {
 		where = "in " + path
 	}
-	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, key.Value, value, names))
+	d.refuseName("unknown-field", at, key, fmt.Sprintf("there is no field %s %s", visible(key.Value), where), hintFor(kind, d.places[path].value, key.Value, value, names))
 }
 
 // nearSecret reports whether a name that is none may have been meant for a field

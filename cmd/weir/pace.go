@@ -102,15 +102,32 @@ func paceArgs(args []string, dash int) (limit string, command []string, err erro
 	case len(before) == 0:
 		return "", nil, usagef("a limit is missing, such as: weir pace 10/s")
 	case len(before) > 1:
-		words := strings.Join(before, " ")
-		if _, err := weir.ParseSpec(words); err == nil {
-			return "", nil, usagef("%q is one argument too many; a limit of several words stands in quotes: weir pace '%s'", before[1], words)
+		first, err := unquoted("weir pace", before)
+		if first && dash < 0 {
+			err = usagef("%q is one argument too many; a command stands behind --: weir pace %s -- %s", before[1], before[0], strings.Join(before[1:], " "))
 		}
-		return "", nil, usagef("%q is one argument too many; a command stands behind --: weir pace %s -- %s", before[1], before[0], strings.Join(before[1:], " "))
+		return "", nil, err
 	case dash >= 0 && len(command) == 0:
 		return "", nil, usagef("a command is missing behind --")
 	}
 	return before[0], command, nil
+}
+
+// unquoted says what is wrong with several arguments in the place of a limit, behind a
+// command. first says that the first of them is a limit, and what follows is none of its
+// words: perhaps something else was meant by it.
+func unquoted(command string, words []string) (first bool, err error) {
+	const quotes = "a limit of several words stands in quotes"
+	text := strings.Join(words, " ")
+	_, wrong := weir.ParseSpec(text)
+	_, err = weir.ParseSpec(words[0])
+	switch {
+	case wrong == nil:
+		return false, usagef("%q is one argument too many; %s: %s '%s'", words[1], quotes, command, text)
+	case err == nil:
+		return true, usagef("%q is one argument too many; %s", words[1], quotes)
+	}
+	return false, usagef("%w; %s", wrong, quotes)
 }
 
 // check refuses what the flags cannot mean.

@@ -32,10 +32,16 @@ when the units are refused, 6 when the daemon cannot be reached.`
 func newTakeCmd(env *Env) *cobra.Command {
 	flags := takeFlags{cost: 1}
 	cmd := &cobra.Command{
-		Use:               "take KEY LIMIT --server URL",
-		Short:             "Take units under a limit from a daemon",
-		Long:              takeLong,
-		Args:              atMost(2),
+		Use:   "take KEY LIMIT --server URL",
+		Short: "Take units under a limit from a daemon",
+		Long:  takeLong,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) <= 2 {
+				return nil
+			}
+			_, err := unquoted("weir take KEY", args[1:])
+			return err
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := env.interruptible(cmd.Context())

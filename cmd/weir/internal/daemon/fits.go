@@ -73,6 +73,9 @@ func refused(p *policy.Policy, err error) (list []policy.Misfit) {
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s: %s", m.Limit, room.Problem)
 			m.Hint = "lower its count"
+			if room.Limit.Spec().Algorithm == weir.SlidingLog {
+				m.Hint = "write sliding-window, which takes no such room"
+			}
 		case errors.As(one, &room):
 			m.Limit = written(p, room.Limit)
 			m.Message = fmt.Sprintf("limit %s, of %s, is one more than the table has room for: %s", m.Limit, m.Limit.Name(), room.Problem)

@@ -88,7 +88,8 @@ func inRoom(found policy.Diagnostics) (list []policy.Diagnostic) {
 }
 
 // A hint about room that is followed leads to a file without that finding, and without
-// another that refuses it; so do all of them together.
+// another that refuses it; all of them together to one that loads, and what is said of
+// that to one that has room for everything.
 func TestRemediesOfRoomWork(t *testing.T) {
 	const ask = "listen: {http: '127.0.0.1:0'}"
 	log := roomRule{limits: "4095/h sliding-log"}
@@ -115,13 +116,17 @@ func TestRemediesOfRoomWork(t *testing.T) {
 			if len(said) == 0 {
 				t.Fatalf("nothing was found: %v", found)
 			}
-			p, after := f.follow(t, true, true, said...).load()
-			if left := inRoom(after); p == nil || len(left) > 0 {
+			way := f.follow(t, true, true, said...)
+			p, after := way.load()
+			if p == nil {
 				t.Errorf("with all hints followed: %v, of\n%v", after, found)
+			}
+			if _, last := way.follow(t, true, true, inRoom(after)...).load(); len(inRoom(last)) > 0 {
+				t.Errorf("with all hints followed twice: %v, of\n%v", last, found)
 			}
 			for _, d := range said {
 				ways := []roomFile{f.follow(t, true, true, d)}
-				if strings.Contains(d.Hint, ", or ") {
+				if strings.Contains(d.Hint, ", or the rule's") {
 					ways = []roomFile{f.follow(t, true, false, d), f.follow(t, false, true, d)}
 				}
 				for _, way := range ways {
@@ -136,8 +141,9 @@ func TestRemediesOfRoomWork(t *testing.T) {
 	}
 }
 
-// Whatever a file is, all hints about room name one size of the table, and a file that
-// follows them all has room for everything, but for what no table is large enough for.
+// Whatever a file is, all warnings about room name one size of the table, and no error
+// names a larger one. A file that follows them all loads, and has room for everything when
+// what is said of it then is followed, but for what no table is large enough for.
 func TestRemediesOfRoomWorkTogether(t *testing.T) {
 	limits := []string{
 		"5/s", "1000/day fixed-window", "30/min sliding-window", "4095/min sliding-log", "10/min sliding-log", "100/day sliding-log",
@@ -156,27 +162,45 @@ func TestRemediesOfRoomWorkTogether(t *testing.T) {
 		}
 		_, found := f.load()
 		said := inRoom(found)
-		tables := map[string]bool{}
-		for _, d := range said {
-			if m := sizeOfTable.FindStringSubmatch(d.Hint); m != nil {
-				tables[m[1]] = true
-			}
-		}
-		if len(tables) > 1 {
-			rt.Fatalf("several sizes are named:\n%v", found)
-		}
-		for _, way := range []roomFile{f.follow(rt, true, true, firstWays(said)...), f.follow(rt, true, true, secondWays(said)...)} {
+		oneSize(rt, said)
+		for _, ways := range []func([]policy.Diagnostic) []policy.Diagnostic{firstWays, secondWays} {
+			way := f.follow(rt, true, true, ways(said)...)
 			p, after := way.load()
-			left := slices.DeleteFunc(inRoom(after), func(d policy.Diagnostic) bool { return noTable(d.Hint) })
-			if p == nil || len(left) > 0 {
+			if p == nil {
 				rt.Fatalf("of\n%v\nthere is left\n%v", found, after)
+			}
+			_, last := way.follow(rt, true, true, ways(inRoom(after))...).load()
+			if left := ways(inRoom(last)); len(left) > 0 {
+				rt.Fatalf("of\n%v\nand then\n%v\nthere is left\n%v", found, after, last)
 			}
 		}
 	})
 }
 
-// noTable reports a hint that names no size since none is enough.
-func noTable(hint string) bool { return strings.HasPrefix(hint, "no table has so much room") }
+// oneSize holds that warnings name one size of the table, and errors one that is no larger.
+func oneSize(t rapid.TB, said []policy.Diagnostic) {
+	t.Helper()
+	sizes := map[policy.Severity]int{}
+	for _, d := range said {
+		m := sizeOfTable.FindStringSubmatch(d.Hint)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		if had := sizes[d.Severity]; had != 0 && had != n {
+			t.Fatalf("several sizes are named:\n%v", said)
+		}
+		sizes[d.Severity] = n
+	}
+	if warned := sizes[policy.Warning]; warned != 0 && sizes[policy.Error] > warned {
+		t.Fatalf("an error names a larger table than a warning:\n%v", said)
+	}
+}
+
+// noTable reports a hint that names no size since none is enough for the whole file.
+func noTable(hint string) bool {
+	return strings.HasPrefix(hint, "no table has so much room") || hint == "lower its count"
+}
 
 // firstWays are findings whose hints say only the first of what they offer, and
 // secondWays those that say only the last.
@@ -195,8 +219,8 @@ func secondWays(said []policy.Diagnostic) (list []policy.Diagnostic) {
 		if noTable(d.Hint) {
 			continue
 		}
-		if _, last, both := strings.Cut(d.Hint, ", or "); both {
-			d.Hint = last
+		if at := strings.Index(d.Hint, ", or the rule's"); at >= 0 {
+			d.Hint = d.Hint[at:]
 		}
 		list = append(list, d)
 	}
@@ -215,5 +239,51 @@ func TestRoomIsSaidOnce(t *testing.T) {
 	}
 	if want := "rules[0].limits[0] no-room"; len(got) == 0 || got[0] != want || strings.Contains(strings.Join(got[1:], " "), "rules[0]") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What is refused for its room is told the least round size that lifts it, however much
+// room for callers the rules lack beside; of a sliding log also what takes less.
+func TestErrorsNameTheLeastTable(t *testing.T) {
+	log := func(keys int) roomRule { return roomRule{"4000/h sliding-log", keys} }
+	for what, f := range map[string]roomFile{
+		"one log":                     {table: 100_000, rules: []roomRule{log(0)}},
+		"logs that no table is for":   {table: 100_000, rules: []roomRule{log(1000), log(1000), log(1000), log(1000), log(1000), log(1000)}},
+		"slots":                       {table: 20_000, rules: []roomRule{{"4000 concurrent", 0}}},
+		"rules that keep too much":    {table: 1000, rules: []roomRule{{"1/s", 400}, {"2/s", 400}}},
+		"a log and too much together": {table: 1000, rules: []roomRule{{"1/s", 800}, log(0)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, found := f.load()
+			said := slices.DeleteFunc(inRoom(found), func(d policy.Diagnostic) bool { return d.Severity != policy.Error })
+			if len(said) == 0 {
+				t.Fatalf("nothing is refused: %v", found)
+			}
+			least := f.follow(t, true, false, said...)
+			if p, after := least.load(); p == nil {
+				t.Errorf("with %d: %v", least.table, after)
+			}
+			for power := 100; power < least.table; power *= 10 {
+				for _, n := range [...]int{power, 2 * power, 3 * power, 5 * power} {
+					if p, _ := (roomFile{table: n, rules: f.rules}).load(); p != nil && n > f.table && n < least.table {
+						t.Errorf("%d is enough, and %d was named", n, least.table)
+					}
+				}
+			}
+			for _, d := range said {
+				log := strings.HasPrefix(d.Message, "limit ") && strings.Contains(d.Message, "sliding-log")
+				if strings.HasSuffix(d.Hint, ", or write sliding-window, which takes no such room") != log {
+					t.Error(d.String())
+				}
+				at, _ := strconv.Atoi(ruleOf.FindStringSubmatch(d.Path)[1])
+				windows := f
+				windows.rules = slices.Clone(f.rules)
+				windows.rules[at].limits = strings.Replace(f.rules[at].limits, "sliding-log", "sliding-window", 1)
+				_, after := windows.load()
+				if log && slices.ContainsFunc(after, func(o policy.Diagnostic) bool { return o.Code == d.Code && o.Path == d.Path }) {
+					t.Errorf("with sliding-window: %v", after)
+				}
+			}
+		})
 	}
 }
