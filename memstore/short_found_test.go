@@ -134,3 +134,19 @@ func TestStaleCallHasNoReceipts(t *testing.T) {
 		}
 	}
 }
+
+// A count that outgrows the words of an entry is written in full, whatever else is in
+// its call.
+func TestStateBeyondItsWordsHasNoShortWay(t *testing.T) {
+	_, _, ask := pairOf(t)
+	takes := []weir.Take{
+		{Limit: weir.MustLimit("a", "3/s"), Key: weir.Key{1}, Cost: 1},
+		{Limit: weir.MustLimit("c", "400000000/h sliding-window"), Key: weir.Key{1}, Cost: 1},
+	}
+	for _, takes[1].Cost = range []int64{1, 1 << 27, 1 << 27, 1 << 27} {
+		a, b, err, want := ask(takes...)
+		if err != nil || want != nil || !slices.Equal(a, b) {
+			t.Errorf("%+v %v\nthe long way %+v %v", a, err, b, want)
+		}
+	}
+}
