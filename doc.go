@@ -33,7 +33,8 @@
 // Time is whole microseconds of the clock of the store that decides. All
 // arithmetic is in integers. A refusal's RetryAfter is exact: wait that long
 // with no other traffic and the same cost passes; one microsecond less and it
-// does not.
+// does not. Of slots it is the end of the earliest lease: holders that are done make
+// it shorter, and those that renew theirs longer.
 //
 // # Errors
 //

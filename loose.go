@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weirhq/weir/algorithm"
 	"github.com/weirhq/weir/internal/duration"
 )
 
@@ -49,7 +50,7 @@ func (p *parser) loose() bool {
 	if r.months {
 		remedy += ", or /month with a calendar"
 	}
-	if r.Count == 0 {
+	if r.Count == 0 || r.Count >= int64(algorithm.MaxMicros) {
 		p.spec.Count = p.integer("count", r.number)
 		return true
 	}

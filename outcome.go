@@ -43,7 +43,8 @@ type Outcome struct {
 	Binding int
 
 	// RetryAfter is the longest wait among the refused limits, exact: without
-	// other traffic the same call passes then. 0 when allowed, or never, or where no
+	// other traffic the same call passes then; of slots it is the end of the earliest
+	// lease, if nobody is done before or renews it. 0 when allowed, or never, or where no
 	// limit refused: of other causes nobody knows how long they last.
 	RetryAfter Micros
 	Never      bool   // refused by a cost above a capacity, or by deny: waiting does not help

@@ -210,9 +210,11 @@ func (s *Slots) lose(err error) {
 //	}
 //	defer slots.Release(ctx)
 //
-// A refusal is no error: o says so, and the Slots are nil. Release gives the slots
-// back and leaves rates charged; [Limiter.Refund] gives back both. Whoever is to wait
-// for a leaky bucket (o's Delay) has his slots meanwhile. Errors are those of Take.
+// A refusal is no error: o says so, and the Slots are nil; its RetryAfter is the end of
+// the earliest lease, and a slot may be free long before, or not then. To wait for one,
+// call [Limiter.Wait], and then Keep. Release gives the slots back and leaves rates
+// charged; [Limiter.Refund] gives back both. Whoever is to wait for a leaky bucket (o's
+// Delay) has his slots meanwhile. Errors are those of Take.
 func (l *Limiter) Acquire(ctx context.Context, o *Outcome, cost int64, parts ...Part) (*Slots, error) {
 	if err := l.take(ctx, o, cost, 0, parts); err != nil {
 		return nil, err

@@ -141,8 +141,15 @@ func (p *parser) settle(option string, value word) string {
 		return value.text
 	}
 	p.seen, p.guessed = append(p.seen, option), append(p.guessed, option)
-	q := &parser{words: []word{value}, whole: value.text, clean: value.text, at: p.at, spec: p.spec, how: p.how}
-	q.option(word{option, value.offset})
+	q := &parser{words: []word{{text: value.text}}, whole: value.text, clean: value.text, at: map[string]word{}, spec: p.spec, how: p.how}
+	if option == "block" {
+		q.spec.Block.For = q.duration(option) // how it grows is read where it stands
+	} else {
+		q.option(word{text: option})
+	}
+	for field := range q.at {
+		p.at[field] = value
+	}
 	p.spec, p.how, p.clash = q.spec, q.how, p.clash || q.clash
 	if len(q.errs) == 1 {
 		if instead, ok := strings.CutPrefix(q.errs[0].Remedy, "write "); ok && !strings.Contains(instead, " ") {

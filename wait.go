@@ -53,7 +53,7 @@ func (e *WaitError) Unwrap() error { return e.err }
 // leaky bucket there is a queue, and everybody sleeps once. A slot of a concurrency
 // limit comes back when its holder is done, which nobody can tell: it is asked for
 // again after ever longer pauses, up to a tenth of a second. It lasts for a lease, as
-// after Take: keep and release it.
+// after Take: [Limiter.Keep] renews it and gives the Slots to release.
 //
 // Under a limit with a block it looks before it takes, so that waiting blocks nobody:
 // only who is overtaken between the two is refused.

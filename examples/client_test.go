@@ -118,6 +118,52 @@ func TestClientPage(t *testing.T) {
 	}
 }
 
+// newSlotsClient keeps no more requests in flight than the far side has slots.
+func newSlotsClient() (*http.Client, error) {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxConnsPerHost = 2 // as many as the far side has slots
+	transport, err := httplimit.NewTransport(httplimit.TransportConfig{Base: base})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: transport}, nil
+}
+
+// Six requests at once to two slots are all answered, and none is refused.
+func TestClientPageKeepsToSlots(t *testing.T) {
+	store, err := memstore.New(memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := httplimit.New(httplimit.Config{Store: store, Rules: []httplimit.Rule{{Name: "flight", Limits: []string{"2 concurrent"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(far.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	defer api.Close()
+	client, err := newSlotsClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statuses := make(chan string, 6)
+	for range cap(statuses) {
+		go func() {
+			res, err := client.Get(api.URL)
+			if err != nil {
+				statuses <- err.Error()
+				return
+			}
+			res.Body.Close()
+			statuses <- res.Status
+		}()
+	}
+	for range cap(statuses) {
+		if got := <-statuses; got != "200 OK" {
+			t.Error(got)
+		}
+	}
+}
+
 // A host has its own limit, whatever another has. Another port is another key under it.
 func TestClientPageChoosesByHost(t *testing.T) {
 	base := answering{}

@@ -14,7 +14,8 @@ import (
 // TransportConfig says what a Transport keeps to. Its zero value has no limit of
 // its own, and obeys what the far side says.
 type TransportConfig struct {
-	// Base sends what may be sent. nil is http.DefaultTransport.
+	// Base sends what may be sent. nil is http.DefaultTransport. Behind a limit of
+	// requests in flight it is best one whose MaxConnsPerHost is that number.
 	Base http.RoundTripper
 
 	// Limiter is a limit of one's own: each request takes one unit of the key,

@@ -2,6 +2,7 @@ package xtime
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/weirhq/weir"
@@ -60,7 +61,7 @@ func (c *callers) upload(ctx context.Context, caller string, units int64, work f
 		return &retryError{o.RetryAfter}
 	}
 	if err := work(); err != nil {
-		return c.limiter.Refund(ctx, &o)
+		return errors.Join(err, c.limiter.Refund(ctx, &o))
 	}
 	return nil
 }
